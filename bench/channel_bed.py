@@ -292,13 +292,18 @@ class Wire:
         return frames
 
 
+def make_interface(letter, number):
+    """A port of a letter's switch, and its far end."""
+    near, far = f"{letter}{number}", f"{letter}h{number}"
+    run("ip", "link", "add", near, "type", "veth", "peer", "name", far)
+    for end in (near, far):
+        Path(f"/proc/sys/net/ipv6/conf/{end}/disable_ipv6").write_text("1")
+        run("ip", "link", "set", end, "up")
+
+
 def make_interfaces(letters):
     """Three ports for each letter's switch, and their far ends."""
     run("ip", "link", "set", "lo", "up")
     for letter in letters:
         for number in (1, 2, 3):
-            near, far = f"{letter}{number}", f"{letter}h{number}"
-            run("ip", "link", "add", near, "type", "veth", "peer", "name", far)
-            for end in (near, far):
-                Path(f"/proc/sys/net/ipv6/conf/{end}/disable_ipv6").write_text("1")
-                run("ip", "link", "set", end, "up")
+            make_interface(letter, number)

@@ -12,13 +12,13 @@ from datetime import date, timedelta
 from unittest.mock import patch
 
 import numpy as np
-from brimful.discards import power
-from brimful.discards.change_points import change_points
 from brimful.discards.comparisons import before_after
 from brimful.discards.modes import Mode
-from brimful.discards.power import detectable_paired_shift, detectable_shift
-from brimful.discards.statistics import SIGNIFICANCE, compare_paired, compare_samples, dose_response
 from brimful.records import Finding
+from brimful.statistics import power
+from brimful.statistics.before_after import SIGNIFICANCE, compare_paired, compare_samples, dose_response
+from brimful.statistics.change_points import change_points
+from brimful.statistics.power import detectable_paired_shift, detectable_shift
 from scipy import stats
 
 SEEDS = int(os.environ.get("SEEDS", "200"))

@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from brimful.discards import analysis
-from brimful.discards.change_points import change_points
 from brimful.discards.engine import connect_duckdb
 from brimful.discards.schema import Flag
 from brimful.discards.store import Store
+from brimful.statistics.change_points import change_points
 
 ROOT = Path(__file__).resolve().parent.parent
 WORLDS = ROOT / "build" / "discards-truth"

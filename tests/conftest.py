@@ -24,10 +24,8 @@ TESTS = Path(__file__).parent
 REAL_TIME = (
     *("lab", "disk", "iocost/test_measure.py", "testers/test_examples.py", "testers/test_iperf3.py"),
     *("switch/test_busy_controllers.py", "switch/test_conformance.py", "switch/test_queues.py"),
-    # Any command of brimful that another test runs would put back what is to be put back here.
-    "test_changes.py",
 )
-"""Tests that measure machines, networks and disks, or need the machine for themselves: `make test` runs them alone."""
+"""Tests that measure machines, networks and disks: `make test` runs them apart, two at a time."""
 
 
 def pytest_collection_modifyitems(items):

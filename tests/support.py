@@ -1,5 +1,6 @@
 """What several tests share: small systems under test and the command as a process."""
 
+import importlib
 import os
 import subprocess
 import sys
@@ -103,6 +104,17 @@ def brimful(*arguments, cwd, check=None, environment=None, **options):
     return finished
 
 
+def needs(package):
+    """Import a package that only tests need: without it a test is skipped, but fails where CI runs it."""
+    try:
+        return importlib.import_module(package)
+    except ImportError:
+        reason = f"the package {package} is not installed; see requirements/development.lock"
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+
+
 __all__ = [
     "BRIMFUL",
     "NDR_AND_PDR",
@@ -115,6 +127,7 @@ __all__ = [
     "Troubled",
     "brimful",
     "goal",
+    "needs",
     "sharp",
 ]
 

@@ -132,8 +132,18 @@ def loop(tmp_path):
     subprocess.run(["losetup", "--detach", path], check=False)
 
 
-UNMERGED = """
+NOTES_OF_ITS_OWN = """
 import sys, time
+from pathlib import Path
+from brimful import changes
+changes.NOTES = Path(sys.argv.pop(1))
+"""
+"""Begins a program: whatever commands other tests run would put back what is noted in the place of all."""
+COMMAND = f"""{NOTES_OF_ITS_OWN}
+from brimful.__main__ import run
+run()
+"""
+UNMERGED = f"""{NOTES_OF_ITS_OWN}
 from brimful.iocost.measure.disk import Disk
 disk = Disk(sys.argv[1], destroy_data=None, options=[], ignore_signature=False)
 with disk.unmerged():
@@ -147,13 +157,15 @@ def queue_of(loop):
     return {name: (queue / name).read_text() for name in ("scheduler", "nr_requests", "nomerges")}
 
 
-def test_the_next_command_puts_back_the_queue_of_a_disk(loop):
+def test_the_next_command_puts_back_the_queue_of_a_disk(tmp_path, loop):
     before = queue_of(loop)
-    process = child(loop, script=UNMERGED)
+    notes = tmp_path / "notes"
+    process = child(notes, loop, script=UNMERGED)
     assert queue_of(loop)["nomerges"] == "2\n"
     killed(process)
     assert queue_of(loop)["nomerges"] == "2\n"
-    done = subprocess.run([*BRIMFUL, "presets"], capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", COMMAND, notes, "presets"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert f"{Path(loop).name}/queue/nomerges, which a run that was killed had changed: 0" in done.stderr
     assert queue_of(loop) == before
 
@@ -169,11 +181,12 @@ def test_a_plan_for_a_disk_that_is_read_only_is_refused(loop):
     assert subprocess.run([*command, "--destroy-data", loop], capture_output=True, check=False).returncode == 0
 
 
-def test_who_measures_next_takes_the_settings_of_before_for_its_own(loop):
+def test_who_measures_next_takes_the_settings_of_before_for_its_own(tmp_path, monkeypatch, loop):
     from brimful.iocost.measure.disk import Disk
 
+    monkeypatch.setattr(changes, "NOTES", tmp_path / "notes")
     before = queue_of(loop)
-    killed(child(loop, script=UNMERGED))
+    killed(child(changes.NOTES, loop, script=UNMERGED))
     disk = Disk(loop, destroy_data=None, options=[], ignore_signature=False)
     with disk.unmerged():
         assert queue_of(loop)["nomerges"] == "2\n"

@@ -57,6 +57,7 @@ BY_ANOTHER_TEST = {
     r"^brimful bisect ": "tests/bisection/test_bisect_command.py",
     r"--port 1=s1|in_port=s1": "tests/switch/test_how_to_mininet.py",
     r"^brimful trend |--label version=": "tests/trend/test_how_to_trend.py",
+    r"--shard |^brimful merge ": "tests/campaign/test_how_to_shards.py",
     r"--store s3://": "tests/discards/test_buckets.py",
     r"--engine spark|spark-cluster$": "tests/discards/test_spark_cluster.py",
     r"^curl |discards (ingest|tests|report|affected) --store|^iperf3 --client": "tests/discards/test_how_to_snmp.py",
@@ -89,7 +90,7 @@ ENDING = [command for command in HERE if re.match(FINITE, command)]
 BEGUN = [
     command
     for command in HERE
-    if re.match(r"brimful (search|delay|rfc2544|compare -m) ", command) and command not in ENDING
+    if re.match(r"brimful (search|delay|rfc2544|rfc2889|compare -m) ", command) and command not in ENDING
 ]
 # What is there from the beginning is replaced last.
 BEGUN.sort(key=lambda command: "--out found" in command)

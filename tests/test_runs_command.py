@@ -1,12 +1,19 @@
 """The list of runs, and `latest` for the newest one."""
 
+import contextlib
+import fcntl
 import json
 import os
+import pty
+import re
+import struct
+import subprocess
+import termios
 
 import pytest
 from brimful.records import RecordWriter
 from brimful.runs import run_directories
-from support import brimful
+from support import BRIMFUL, brimful
 
 SIM = "sim:sharp,capacity=1Mpps"
 QUICK = ("search", "-m", SIM, "--preset", "quick", "-q")
@@ -118,3 +125,59 @@ def test_shells_complete_measurers_presets_and_runs(tmp_path, typed, offered):
     asked = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1), "_BRIMFUL_COMPLETE": "bash_complete"}
     done = brimful(cwd=tmp_path, environment=asked)
     assert offered in [line.partition(",")[2] for line in done.stdout.splitlines()]
+
+
+def test_the_page_has_each_measurer_s_values_over_time(tmp_path):
+    for capacity, labels in (("1Mpps", 3), ("1.3Mpps", 1)):
+        for number in range(labels):
+            options = ("--preset", "quick", "-q", "--label", f"night={number}", "--out", f"runs/{capacity}{number}")
+            brimful("search", "-m", f"sim:sharp,capacity={capacity}", *options, cwd=tmp_path, check=0)
+    (tmp_path / "runs" / "broken").mkdir()
+    (tmp_path / "runs" / "broken" / "run.jsonl").write_text("nonsense\n")
+    brimful("runs", "--html", "index.html", cwd=tmp_path, check=0)
+    text = (tmp_path / "index.html").read_text()
+    measured = {part.partition("<")[0]: part for part in text.split('<h2 class="spec">')[1:]}
+    assert sorted(measured) == ["cannot be read", "sim:sharp,capacity=1.3Mpps", "sim:sharp,capacity=1Mpps"]
+    of_three = measured["sim:sharp,capacity=1Mpps"]
+    assert of_three.count("<polyline") == 2
+    assert of_three.count("<circle") == 6
+    assert "ndr 0\N{NO-BREAK SPACE}%: 3 runs, the newest 98" in of_three.replace(" %", "\N{NO-BREAK SPACE}%")
+    assert "<polyline" not in measured["cannot be read"]
+
+
+def in_a_terminal(arguments, cwd, columns):
+    """What a command prints in a terminal of this width, without its colours."""
+    main, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("4H", 24, columns, 0, 0))
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    with subprocess.Popen([*BRIMFUL, *arguments], cwd=cwd, stdout=terminal, env=environment) as process:
+        os.close(terminal)
+        said = b""
+        # The end of a terminal is an error.
+        with contextlib.suppress(OSError):
+            while part := os.read(main, 65536):
+                said += part
+    os.close(main)
+    assert process.returncode in (0, 4), said
+    return re.sub(r"\x1b\[[0-9;]*m", "", said.decode()).splitlines()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("runs",), ("compare", "runs/a", "--against", "runs/b"), ("report", "runs/live"), ("report", "runs/a")],
+    ids=" ".join,
+)
+def test_nothing_is_wider_than_a_narrow_terminal(made, arguments):
+    lines = in_a_terminal(arguments, made, 80)
+    assert [line for line in lines if len(line) > 80] == []
+    assert len(lines) > 3
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("narrow")
+    for name in ("a", "b"):
+        brimful(*QUICK, "--out", f"runs/{name}", cwd=directory, check=0)
+    devices = ("-m", SIM, "-m", "sim:sharp,capacity=1.05Mpps", "--control")
+    brimful("compare", *devices, "-q", "--budget", "20s", "--out", "runs/live", cwd=directory)
+    return directory

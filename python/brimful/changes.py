@@ -3,15 +3,22 @@
 A note is a file of its own in `NOTES`, locked by the process that changes something. Where the lock is free and the
 note is there, that process was killed, and the next command puts back what the note says. Settings of the kernel last
 until the machine is started anew, and so does the directory.
+
+Programs of ours that use AF_XDP (`crates/netdev/src/tags.rs`) note a feature of an interface in the same way, in a
+directory below: in place of a file stands `net:[NAMESPACE]/INDEX`. A command that runs in this network namespace puts
+it back.
 """
 
 from __future__ import annotations
 
+import array
 import contextlib
 import fcntl
 import itertools
 import json
 import os
+import socket
+import struct
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -21,6 +28,10 @@ from brimful.errors import MeasureError, one_line
 NOTES = Path("/run/brimful/changes")
 """One directory of the machine, as the settings are."""
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
+_SIOCETHTOOL = 0x8946
+_ETHTOOL_GFLAGS, _ETHTOOL_SFLAGS = 0x25, 0x26
+_FEATURES = {"rx-vlan-offload on": 1 << 8}
+"""What a note may say of an interface, by `ETH_FLAG_*` of linux/ethtool.h."""
 _numbers = itertools.count()
 
 
@@ -108,7 +119,7 @@ def put_back(*, notes: Path | None = None) -> list[str]:
     """
     directory = notes or NOTES
     try:
-        found = sorted(directory.glob("*.json"))
+        found = sorted(directory.rglob("*.json"))
     except OSError:
         return []
     return [text for path in found for text in _put_back_one(path)]
@@ -142,7 +153,12 @@ def _put_back_one(path: Path) -> Iterator[str]:
             refused = []
             for place, line in note["put_back"]:
                 try:
-                    write_line(Path(place), line)
+                    if place.startswith("net:["):
+                        if not _is_here(place):
+                            return
+                        _switch_on(place, line)
+                    else:
+                        write_line(Path(place), line)
                 except FileNotFoundError:
                     continue  # the device is gone, and its settings with it
                 except OSError as error:
@@ -158,6 +174,29 @@ def _put_back_one(path: Path) -> Iterator[str]:
                 path.unlink(missing_ok=True)
     except OSError:
         return  # somebody else has put it back meanwhile, or may read it alone
+
+
+def _is_here(place: str) -> bool:
+    """Whether the interface of a note is one of this network namespace."""
+    return place.partition("/")[0] == os.readlink("/proc/self/ns/net")  # noqa: PTH115 - it is no path
+
+
+def _switch_on(place: str, feature: str) -> None:
+    """Have the driver of an interface do again what it did."""
+    try:
+        name = socket.if_indextoname(int(place.partition("/")[2]))
+    except (OSError, OverflowError, ValueError) as error:
+        raise FileNotFoundError(place) from error
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as any_socket:
+        flags = _exchange_flags(any_socket, name, _ETHTOOL_GFLAGS, 0)
+        _exchange_flags(any_socket, name, _ETHTOOL_SFLAGS, flags | _FEATURES.get(feature, 0))
+
+
+def _exchange_flags(any_socket: socket.socket, name: str, command: int, flags: int) -> int:
+    value = array.array("I", [command, flags])
+    request = struct.pack("16sP16x", name.encode(), value.buffer_info()[0])
+    fcntl.ioctl(any_socket, _SIOCETHTOOL, request)
+    return value[1]
 
 
 def _is_of_the_dead(file: IO[bytes]) -> bool:

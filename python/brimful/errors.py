@@ -5,6 +5,11 @@ Every message is one line: what, where, how to fix.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 
 class BrimfulError(Exception):
     """Any error that is not a defect of brimful itself; ``exit_code`` is what the command ends with."""
@@ -34,6 +39,18 @@ class MeasureError(BrimfulError):
     """Nothing more can be measured."""
 
     exit_code = 3
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Ask whether one of some names was meant, to be put behind what is said of the name; empty where none is like it.
+
+    >>> did_you_mean("brigde", ["bridge", "router"]), did_you_mean("x", ["bridge"])
+    (" (did you mean 'bridge'?)", '')
+    """
+    from difflib import get_close_matches
+
+    alike = get_close_matches(name, map(str, known), n=1, cutoff=0.65)
+    return f" (did you mean {alike[0]!r}?)" if alike else ""
 
 
 _LONGEST_SHOWN = 60

@@ -1,4 +1,4 @@
-"""What is done about trials that gave nothing to count."""
+"""What ends a run before its result: trials that gave nothing to count, and a budget of time."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from brimful.errors import UsageError
 
 ON_INVALID, ON_ERROR = "retry:10", "fail"
 """What is done about trials that give nothing to count unless the user says otherwise: decision 3."""
+
+
+_LONGEST_BUDGET_S = 1e9
 
 
 class FailurePolicy(msgspec.Struct, frozen=True):
@@ -61,3 +64,16 @@ class Policies(msgspec.Struct, frozen=True):
             message = f"policy 'loss': {reason}; use fail or retry:N"
             raise UsageError(message)
         return policies
+
+
+def check_budget(budget_s: float | None) -> None:
+    """Require 0 < budget <= 1e9 s.
+
+    Raises
+    ------
+    UsageError
+        Naming what is allowed.
+    """
+    if budget_s is not None and not 0 < budget_s <= _LONGEST_BUDGET_S:
+        message = f"time budget of {budget_s:g} s: it must be above 0 s and at most {_LONGEST_BUDGET_S:g} s"
+        raise UsageError(message)

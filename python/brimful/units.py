@@ -121,10 +121,36 @@ def parse_ratio(text: str) -> float:
         # Decimal digits are kept: 0.5 % is 0.005, not 0.5 x 0.01.
         ratio = {"%": value / 100, "ppm": value / 1e6}.get(unit, value)
     if not 0 <= ratio <= 1:
-        message = f"ratio {text!r} is not between 0 and 1 (0 % and 100 %)"
+        meant = f"; did you mean {text.strip()}%?" if 1 < ratio <= 100 and _is_bare(text) else ""
+        message = f"ratio {text!r} is not between 0 and 1 (0 % and 100 %){meant}"
         raise UsageError(message)
     return ratio
 
+
+def parse_small_ratio(text: str) -> float:
+    """Read a ratio that is seldom large: what is large without a unit was likely meant in per cent.
+
+    >>> parse_small_ratio("0.005"), parse_small_ratio("0.5%"), parse_small_ratio("50%")
+    (0.005, 0.005, 0.5)
+    >>> parse_small_ratio("0.5")
+    Traceback (most recent call last):
+    ...
+    brimful.errors.UsageError: ratio '0.5' is 50 %: did you mean 0.5%? Write 50% if you mean it
+    """
+    ratio = parse_ratio(text)
+    if ratio > _LARGEST_BARE_RATIO and _is_bare(text):
+        percent = f"{100 * ratio:.10g}"
+        message = f"ratio {text!r} is {percent} %: did you mean {text.strip()}%? Write {percent}% if you mean it"
+        raise UsageError(message)
+    return ratio
+
+
+def _is_bare(text: str) -> bool:
+    """Say whether a ratio is a number without a unit."""
+    return re.fullmatch(r"[0-9.]+", text.strip()) is not None
+
+
+_LARGEST_BARE_RATIO = 0.05
 
 _LONGEST_UNIT = 24
 """A unit is a text from outside; what is longer is no unit to be read."""

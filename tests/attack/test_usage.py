@@ -45,6 +45,11 @@ WRONG = [
     ("search", "-m", "sim:sharp", "--assert", "ndr >"),
     ("search", "-m", "sim:sharp", LABEL),
     ("search", "-m", "sim:sharp", "--label", "x"),
+    ("search", "-m", "sim:sharp", "--shard", "1/2"),
+    ("search", "-m", "sim:sharp", "--repeat", "2", "--shard", "3/2"),
+    ("search", "-m", "sim:sharp", "--repeat", "2", "--shard", "1/2", "--times-of", "nowhere"),
+    ("merge",),
+    ("merge", "nowhere"),
     ("delay", "-m", "sim:sharp", "--load", "1kpps"),
     ("verify",),
     ("verify", "nowhere"),
@@ -70,7 +75,8 @@ def test_options_by_chance_are_refused_or_obeyed(tmp_path, monkeypatch):
     chance = dice("options")
     values = ["", "0", "-1", "1e309", "nan", "5%", "1s", "1Mpps", "x=y", "\x1b[2J", "ü", "--", "a" * 5000, ",", "="]
     options = ["--goal", "--preset", "--strategy", "--min-load", "--max-load", "--hint", "--budget", "--warm-up",
-               "--on-invalid", "--on-error", "--label", "--assert", "--sizes", "--repeat", "--frame-size"]  # fmt: skip
+               "--on-invalid", "--on-error", "--label", "--assert", "--sizes", "--repeat", "--frame-size",
+               "--shard"]  # fmt: skip
     for number in range(60 * ROUNDS):
         words = [word for option in chance.sample(options, 2) for word in (option, chance.choice(values))]
         code, _, errors = outcome(

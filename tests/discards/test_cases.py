@@ -4,7 +4,7 @@ import json
 
 import pytest
 from brimful.discards.capacities import Capacities
-from brimful.discards.telemetry.tables import Reading
+from brimful.discards.telemetry.source import Reading
 from telemetry import SHARED, put
 from test_chains import total, values
 

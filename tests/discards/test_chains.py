@@ -5,7 +5,7 @@ import json
 import pytest
 from brimful.discards.capacities import Capacities
 from brimful.discards.schema import Flag
-from brimful.discards.telemetry.tables import Reading
+from brimful.discards.telemetry.source import Reading
 from telemetry import MIDNIGHT, content, line2, put
 from test_prometheus import answer, ingest_answer, rows_of, series
 

@@ -10,7 +10,7 @@ import re
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from brimful.discards.telemetry.tables import Reading
+from brimful.discards.telemetry.source import Reading
 from support import ROOT
 from telemetry import MIDNIGHT, put
 from test_chains import total
@@ -71,6 +71,9 @@ WIDE = "time,agent_host,ifName,ifOutDiscards\n" + "".join(
 STALE = [POLLS[0], [MIDNIGHT + 30, "NaN"], *POLLS[1:]]
 BOTH = [series("ifHCOutUcastPkts", POLLS), series("ifOutUcastPkts", POLLS), series("ifOutDiscards", POLLS)]
 TWICE = [series("ifOutDiscards", POLLS), series("ifOutDiscards", POLLS, replica="b")]
+RENAMED = [
+    series("ifOutDiscards", part, ifName=name, ifIndex="7") for part, name in ((POLLS[:2], "a"), (POLLS[2:], "b"))
+]
 VECTOR = {"status": "success", "data": {"resultType": "vector", "result": []}}
 
 WRITTEN = {
@@ -79,6 +82,7 @@ WRITTEN = {
     "Prometheus, rate": ("a.json", json.dumps(answer(series("", POLLS))), "is no counter of an interface"),
     "Prometheus, instant": ("a.json", json.dumps(VECTOR), "save the answer of /api/v1/query_range"),
     "Prometheus, two replicas": ("a.json", json.dumps(answer(*TWICE)), '{replica=""} and {replica="b"}'),
+    "Prometheus, renamed port": ("a.json", json.dumps(answer(*RENAMED)), 7),
     "promtool, dump": (
         "a.prom",
         "".join(exposed('{__name__="ifOutDiscards", instance="e:1", ifName="a\\"b"}', 1000)),

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from brimful import records
 from brimful.discards import findings
-from brimful.discards.change_points import change_points
-from brimful.discards.statistics import compare_paired, compare_samples, dose_classes, dose_response, holm
+from brimful.statistics.before_after import compare_paired, compare_samples, dose_classes, dose_response, holm
+from brimful.statistics.change_points import change_points
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -13,7 +13,7 @@ from brimful.discards import times
 from brimful.discards.capacities import Capacities
 from brimful.discards.identity import device_of
 from brimful.discards.telemetry.ingest import judge_again
-from brimful.discards.telemetry.tables import Reading
+from brimful.discards.telemetry.source import Reading
 from brimful.errors import UsageError
 from invented_results import iperf3
 from telemetry import MIDNIGHT, put
@@ -74,7 +74,7 @@ def test_local_times_that_the_clocks_show_twice_or_never_are_counted(tmp_path, k
         columns = {"device": ["edge"] * 4, "port": ["1"] * 4, "direction": ["tx"] * 4, "discards": [1] * 4}
         naive = [datetime.datetime.fromisoformat(one) for one in local]
         pq.write_table(pa.table({"timestamp": pa.array(naive, pa.timestamp("us"))} | columns), tmp_path / "a.parquet")
-    summary = put(tmp_path / "store", tmp_path / f"a.{kind}", reading=Reading(zone="Europe/Berlin"))
+    summary = put(tmp_path / "store", tmp_path / f"a.{kind}", reading=Reading(counters=False, zone="Europe/Berlin"))
     assert summary.left_out == {"time is a local time that the clocks show twice or never": 2}
     assert (summary.bad_lines, summary.rows_new) == (0, 2)
     ends = [row["bin_end"] for row in rows_of(tmp_path / "store")]
@@ -148,11 +148,24 @@ def test_good_rows_before_a_cut(tmp_path):
     assert 100 < loaded(tmp_path, tmp_path / "b.jsonl.gz", store="tests")[1].tests < 800
 
 
+def test_good_polls_of_an_agent_before_a_cut(tmp_path):
+    tags = {"agent_host": "edge", "ifName": "1"}
+    polls = [
+        {"fields": {"ifOutDiscards": place * 7919 % 1000}, "tags": tags, "timestamp": MIDNIGHT + 10 * place}
+        for place in range(2000)
+    ]
+    whole = gzip.compress("".join(json.dumps(poll) + "\n" for poll in polls).encode())
+    (tmp_path / "a.json.gz").write_bytes(whole[: len(whole) // 2])
+    summary = put(tmp_path / "store", tmp_path / "a.json.gz")
+    assert summary.unreadable_places == [f"{tmp_path}/a.json.gz: the compressed data are cut off"]
+    assert 500 < summary.rows_new < 1500
+
+
 def test_counters_without_saying_so_are_asked_about(tmp_path):
     lines = [f"{MIDNIGHT + 60 * place},edge,1,tx,{place // 2}\n" for place in range(300)]
     (tmp_path / "a.csv").write_text(HEAD + "".join(lines))
     with pytest.raises(UsageError, match=r"a\.csv: discards rises .* say --counters, or --differences"):
-        put(tmp_path / "store", tmp_path / "a.csv")
+        put(tmp_path / "store", tmp_path / "a.csv", reading=Reading())
     assert not (tmp_path / "store" / "samples").exists()
     put(tmp_path / "store", tmp_path / "a.csv", reading=Reading(counters=True))
     assert total(tmp_path / "store", "discards.uplink.tx") == 149
@@ -163,7 +176,7 @@ def test_counters_without_saying_so_are_asked_about(tmp_path):
 def test_differences_of_a_quiet_port_are_not_asked_about(tmp_path):
     lines = [f"{MIDNIGHT + 60 * place},edge,1,tx,{place // 299}\n" for place in range(300)]
     (tmp_path / "a.csv").write_text(HEAD + "".join(lines))
-    assert put(tmp_path / "store", tmp_path / "a.csv").rows_new == 300
+    assert put(tmp_path / "store", tmp_path / "a.csv", reading=Reading()).rows_new == 300
 
 
 def test_another_way_to_read_a_known_source_is_refused(tmp_path):

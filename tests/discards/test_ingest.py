@@ -17,6 +17,7 @@ from brimful.discards.capacities import Capacities
 from brimful.discards.schema import SAMPLES, Flag
 from brimful.discards.store import Store
 from brimful.discards.telemetry import ingest as ingesting
+from brimful.discards.telemetry.sources import find_sources
 from brimful.errors import BrimfulError, UsageError
 from hypothesis import given, settings
 from support import brimful
@@ -242,13 +243,13 @@ def test_a_directory_stands_for_its_telemetry(tmp_path):
     (tmp_path / "readme.txt").write_text("no telemetry")
     (tmp_path / "tables").mkdir()
     (tmp_path / "tables" / "a.csv").write_text("a table")
-    assert len(ingesting.find_sources([tmp_path])) == 2
-    assert len(ingesting.find_sources([tmp_path / "tables"])) == 1
+    assert len(find_sources([tmp_path])) == 2
+    assert len(find_sources([tmp_path / "tables"])) == 1
     (tmp_path / "empty").mkdir()
     with pytest.raises(UsageError, match="no file in it ends in"):
-        ingesting.find_sources([tmp_path / "empty"])
+        find_sources([tmp_path / "empty"])
     with pytest.raises(UsageError, match="cannot tell what it holds"):
-        ingesting.find_sources([tmp_path / "readme.txt"])
+        find_sources([tmp_path / "readme.txt"])
 
 
 def test_workers_and_batches_do_not_matter(tmp_path, monkeypatch):
@@ -278,7 +279,7 @@ def bad_sources(directory):
 
 def test_bad_input_is_counted_and_named(tmp_path):
     bad_sources(tmp_path / "in")
-    summary = put(tmp_path / "store", *ingesting.find_sources([tmp_path / "in"]))
+    summary = put(tmp_path / "store", *find_sources([tmp_path / "in"]))
     assert (summary.sources_new, summary.lines, summary.rows_new) == (3, 6, 4)
     assert summary.refused == {
         "timestamps are in milliseconds, not in seconds": 1,
@@ -298,7 +299,7 @@ def test_bad_input_is_counted_and_named(tmp_path):
     types = next(line for line in lines if line["member"] == "types-switch.jsonl")
     assert types["line"] == 1
     assert '"value":"5"' in types["text"]
-    again = put(tmp_path / "store", *ingesting.find_sources([tmp_path / "in"]))
+    again = put(tmp_path / "store", *find_sources([tmp_path / "in"]))
     assert (again.sources_known, again.bad_lines, again.quarantine) == (3, 0, None)
 
 

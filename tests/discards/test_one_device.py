@@ -11,9 +11,9 @@ from brimful.discards import analysis, daily, record
 from brimful.discards.engine import connect_duckdb
 from brimful.discards.schema import TESTS
 from brimful.discards.store import Partition, Store
-from brimful.discards.telemetry.tables import Reading
-from brimful.discards.within import compare_within
+from brimful.discards.telemetry.source import Reading
 from brimful.report.discards import figures, model, summary, tables
+from brimful.statistics.within import compare_within
 from telemetry import MIDNIGHT, put
 
 DAY = datetime.date(2022, 1, 2)

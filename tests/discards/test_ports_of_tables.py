@@ -55,7 +55,7 @@ def test_the_order_of_rows_does_not_matter_to_the_bridge(tmp_path):
 
 
 def test_a_counter_below_zero_is_none(tmp_path):
-    done = ingest(written(tmp_path, [3, 4, -500, 505, 600]), "--counters", "--max-bad", "1")
+    done = ingest(written(tmp_path, [3, 4, -500, 505, 600]), "--counters", "--max-bad", "100%")
     assert "discards is no count" in done.output
 
 

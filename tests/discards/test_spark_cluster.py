@@ -154,11 +154,7 @@ def test_an_amount_that_is_none_is_one_line(arguments):
     assert done.stderr.startswith("usage: ")
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-@pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java, which is not installed")
 def test_a_master_that_does_not_answer_is_one_line(tmp_path):
-    """The quick twin is `test_what_is_not_installed_is_one_line`."""
     pytest.importorskip("pyspark", reason="PySpark is not installed")
     written.write_store(tmp_path / "store", bins=10, tests=5)
     done = run("report", "--store", "store", "--engine", "spark", "--master", "spark://127.0.0.1:9", cwd=tmp_path)

@@ -3,7 +3,9 @@
 import re
 from html.parser import HTMLParser
 
+import msgspec
 import pytest
+from brimful.records import Trial, Warning
 from brimful.report.iocost import figures, html
 from report.browser import ShownTogether, needs_browser
 from test_html_runs import EDGES, made_run, made_solution
@@ -133,3 +135,30 @@ def test_a_page_fits_and_is_quiet(name, width):
     assert not seen.console
     assert not seen.requests
     assert len(seen.shown_figures) == sum(panel.has_data for panel in figures.make_panels(EDGES[name]))
+
+
+def test_a_quick_measurement_says_what_it_left_out_and_draws_what_it_saw():
+    seen = [
+        Trial(seq=n, load=load, duration_s=1.0, intended=1000, sent=1000, lost=lost, start_s=n, elapsed_s=1, step=step)
+        for n, (step, load, lost) in enumerate(
+            [("late-reads", 500.0, 0), ("late-reads", 1000.0, 100), ("late-mix", 10.0, 0), ("probe", 1.0, 0)]
+        )
+    ]
+    left_out = Warning(code="not-measured", text="the vrate: --quick leaves it out")
+    solutions = [made_solution("naive", 1.0), made_solution("isolation", None)]
+    run = made_run(solutions=solutions, series=[], warnings=[left_out])
+    page = html.render(msgspec.structs.replace(run, trials=seen))
+    next_steps = page.partition('id="next"')[2].partition("<h2")[0]
+    assert "Not measured: the vrate: --quick leaves it out." in next_steps
+    assert "Nothing" not in next_steps
+    assert '<div class="value">80,000\N{NO-BREAK SPACE}IO/s</div>' in page.replace(" IO/s", "\N{NO-BREAK SPACE}IO/s")
+    graphs = page.partition("Late IOs</h2>")[2].partition("<h2")[0]
+    assert graphs.count("<figure") == 2
+    assert "Random reads and writes, 70 to 30" in graphs
+
+
+def test_rules_without_a_solution_lack_something_to_measure():
+    page = html.render(made_run(solutions=[made_solution("isolation", None)], series=[]))
+    next_steps = page.partition('id="next"')[2].partition("<h2")[0]
+    assert 'href="#unsolved"' in next_steps
+    assert "Nothing" not in next_steps

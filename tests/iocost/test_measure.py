@@ -18,7 +18,8 @@ from brimful.iocost.controller import CostController
 from brimful.iocost.measure import plan, protection, solutions
 from brimful.iocost.measure.plan import Step
 from brimful.iocost.measure.protection import Groups, Protection
-from brimful.iocost.measure.run import METHOD, Wanted, measure
+from brimful.iocost.measure.run import METHOD, measure
+from brimful.iocost.measure.wanted import Wanted
 from brimful.kernel import sysfs_lines
 from brimful.lab.disk import obstacle
 from brimful.measurers.base import InvalidTrialError

@@ -62,7 +62,9 @@ def test_what_was_saved_of_a_benchmark_that_did_not_end_is_used(tmp_path, job):
 )
 def test_where_every_run_failed_nothing_can_be_set_and_that_is_said(tmp_path, job, format_, said):
     job["result"]["runs"] = [None] * len(job["result"]["runs"])
-    exported = tuned(tmp_path, job, "export", "--format", format_).stdout
+    done = tuned(tmp_path, job, "export", "--format", format_, check=1)
+    assert done.stderr == "brimful: error: no result has a solution for a device; what was written says why\n"
+    exported = done.stdout
     assert exported.endswith(said)
     assert "IOCOST" not in exported
     assert "echo" not in exported

@@ -45,6 +45,18 @@ def test_frames_cross_both_ways_and_nothing_else_does(own_interfaces, device, ip
     assert losses(before, after) == {}
 
 
+@pytest.mark.parametrize("device", ["wire,ports=4", "bridge,ports=5", "switch,ports=8", "ovs,ports=4"])
+def test_a_lab_has_as_many_ports_as_were_asked_for_and_frames_pass_from_each(own_interfaces, device):
+    count = int(device[-1])
+    with open_if_installed(device) as lab:
+        expected = [f"t{side}" for side in "abcdefgh"[:count]]
+        assert (list(lab.ports), len(set(lab.macs))) == (expected, count)
+        assert lab.describe()["tester_ports"] == expected
+        counters = lab.counters()
+        # What is sent before the lab is handed over goes out of each port and arrives at each.
+        assert all(counters[port]["tx_packets"] > 0 < counters[port]["rx_packets"] for port in expected)
+
+
 @pytest.mark.parametrize(
     ("missing", "expected"),
     [(["find_classifier"], {Input.THREAD, Input.INLINE}), (["find_classifier", "threads"], {Input.INLINE})],
@@ -220,16 +232,23 @@ def test_tester_arguments(own_interfaces):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"device": "hub"}, "there is no device 'hub': use one of bridge, router, xdp, ovs, testpmd, switch, wire"),
+        (
+            {"device": "hub"},
+            "there is no device 'hub': use one of bridge, router, xdp, ovs, testpmd, switch, program, wire",
+        ),
         ({"device": Device.ROUTER, "ip": 5}, "ip is 5: use 4 or 6"),
         ({"device": "bridge", "mtu": 9001}, "mtu is 9001: use 1500 to 9000"),
         ({"device": "bridge", "work": 100001}, "work is 100001: use 0 to 100000"),
         ({"device": "bridge,work=-1"}, "work is -1: use 0 to 100000"),
         ({"device": "xdp,work=100001"}, "work is 100001: use 0 to 100000"),
         ({"device": "testpmd,mode=macswap"}, "mode is macswap: use one of io, mac"),
-        ({"device": "ovs,ports=dpdk"}, "ports is dpdk: use one of system, afxdp"),
+        ({"device": "ovs,back_end=dpdk"}, "back_end is dpdk: use one of system, afxdp"),
+        ({"device": "bridge,ports=1"}, "ports is 1: use 2 to 16"),
+        ({"device": "bridge,ports=17"}, "ports is 17: use 2 to 16"),
+        ({"device": "router,ports=4"}, "device router has no option 'ports': use work"),
+        ({"device": "wire,ports=3"}, "lab:wire joins its ports in pairs: ports=3 leaves one over, give an even number"),
         ({"device": "router,rules=3"}, "device router has no option 'rules': use work"),
-        ({"device": "wire,work=3"}, "device wire has no option 'work': it has none"),
+        ({"device": "wire,work=3"}, "device wire has no option 'work': use ports"),
         ({"device": "bridge,work"}, "device bridge: 'work' is not key=value, or its key is there twice"),
         (
             {"device": "bridge,work=3", "work": 4},
@@ -317,8 +336,13 @@ def test_a_user_without_root_gets_the_same_lab(own_interfaces, device, hops):
     assert result["description"]["privilege"] == "user namespace"
 
 
+BRIDGE_BY_HAND = (
+    "ip link add br0 type bridge; for port in {a} {b}; do ip link set $port master br0; done; ip link set br0 up"
+)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
-@pytest.mark.parametrize("device", ["bridge", "testpmd"])
+@pytest.mark.parametrize("device", ["bridge", "testpmd", f"program,run={BRIDGE_BY_HAND}"])
 def test_root_without_the_right_to_make_namespaces_uses_a_user_namespace(own_interfaces, device):
     open_if_installed(device).close()
     bound = [shutil.which("setpriv") or "setpriv", "--bounding-set=-sys_admin", "--inh-caps=-all", "--"]

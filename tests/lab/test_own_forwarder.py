@@ -15,10 +15,11 @@ import pytest
 from brimful.errors import MeasureError, UsageError
 from brimful.lab import families, health, open_lab, program, state
 from brimful.lab.namespaces import Process
-from brimful.lab.programs import find_own_program
+from brimful.lab.programs import Programs, find_own_program
 from brimful.measurers.base import InvalidTrialError
 from brimful.measurers.tester import LabMeasurer
 from lab_support import cross, wait_until
+from support import brimful
 
 FORWARDER = """
 import select, signal, socket, sys
@@ -113,6 +114,18 @@ def test_a_trial_says_what_the_program_used_and_wrote(own_interfaces):
     assert all(one["cpu_s"] >= 0 and one["peak_memory_bytes"] > 1 << 20 for one in seen)
 
 
+def test_a_report_names_the_command_and_what_it_used(own_interfaces, tmp_path):
+    goal = ("--goal", "loss=90%,trial=200ms,width=50%", "--no-calibrate", "--max-load", "500pps")
+    # Even the greatest load is done.
+    asked = ("-m", f"lab:{spec()}", *goal, "--on-invalid", "retry:50", "-q", "--out", "run")
+    brimful("search", *asked, cwd=tmp_path, check=1)
+    said = brimful("report", "run", cwd=tmp_path, check=0).stdout
+    assert said.splitlines()[0].endswith(" in a lab")
+    assert re.search(r"\n +run +exec .* -u forwarder\.py \{a\} \{b\}\n", said)
+    assert re.search(r"\n +processor time +[\d.]+ m?s, in trials that took ", said)
+    assert re.search(r"\n +largest memory +\d+\.\d MiB\n", said)
+
+
 def measured(measurer):
     """A trial; a busy machine may spoil some."""
     for _ in range(20):
@@ -158,6 +171,50 @@ def test_a_trial_in_which_it_crashes_is_invalid_and_only_a_restart_helps(own_int
                 measurer.measure(200.0, 0.1)
     finally:
         measurer.close()
+
+
+def test_one_that_cannot_be_started_again_is_a_failure(own_interfaces, monkeypatch):
+    measurer = LabMeasurer(spec("restart=trial,"), [], ip=4, timeout_s=20)
+    try:
+        measured(measurer)
+        monkeypatch.setattr(Programs, "start", lambda *_: (_ for _ in ()).throw(MeasureError("no memory")))
+        for _ in range(2):
+            with pytest.raises(MeasureError, match=r"^no memory$"):
+                measurer.measure(200.0, 0.1)
+        assert "could not be started again" in measurer._lab.failure()
+    finally:
+        measurer.close()
+
+
+@pytest.mark.parametrize(("seconds", "is_needed"), [(0.3, False), (2.0, True)])
+def test_what_sets_something_up_may_end_just_after_frames_pass(own_interfaces, seconds, is_needed):
+    with open_lab(f"program,run=sh bridge.sh {{a}} {{b}}; sleep {seconds}") as lab:
+        forwarder = lab._settings.forwarder
+        wait_until(lambda: forwarder._code() == 0, "it ended")
+        ended = f"`sh bridge.sh da db; sleep {seconds}` has ended with exit code 0 and said nothing"
+        assert lab.failure() == (ended if is_needed else None)
+
+
+def test_of_much_output_the_end_is_kept_and_the_log_does_not_grow(own_interfaces):
+    talk = f"{shlex.quote(sys.executable)} -c 'print(2_000_000 * chr(120), 1)'; exec"
+    with open_lab(spec(start=talk)) as lab:
+        wait_until(lambda: lab._programs.running[0].last_words(1) == "forwarding", "it forwards")
+        said = lab.take_output()
+        assert said.endswith("xx 1\nforwarding\n")
+        assert len(said) == 4000
+        assert lab._programs.running[0].log.stat().st_size == 0
+        assert lab.take_output() == ""
+
+
+def test_a_kept_one_goes_on_until_it_is_cleaned(own_interfaces, state_directory):
+    lab = open_lab(spec())
+    lab_id, family = lab.id, [Process.find(n) for n in families.members(lab._programs.running[0].process)]
+    lab.keep()
+    lab.close()
+    assert all(process.is_alive() for process in family)
+    state.clean_one(lab_id)
+    assert not any(process.is_alive() for process in family)
+    assert list(state_directory.iterdir()) == []
 
 
 OWNER = """

@@ -6,6 +6,8 @@ from pathlib import Path
 from bisection import building
 from brimful.records import read_run
 from brimful.records.subjects import load, subject_of
+from brimful.report import collection
+from brimful.report.run_list import Value
 from brimful.report.run_list import page as list_page
 from burst import invented_bursts
 from campaign import invented_campaign
@@ -15,7 +17,7 @@ from loss import losing
 from paired import comparing
 from recovery import recovering
 from report.cases import EXAMPLES, example
-from suites import invented_suite
+from suites import invented_suite, model_switch
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA_1 = ROOT / "tests" / "schema_1"
@@ -32,6 +34,7 @@ def runs():
         "recovery": recovering.invented_run(Path("invented")),
         "loss": losing.invented_run(Path("invented")),
         "suite": invented_suite.made(),
+        "switching": model_switch.invented_run(Path("invented")),
         "comparison": comparing.invented_run(Path("invented")),
         "bisection": building.invented_run(Path("invented")),
         "delay": read_run(SCHEMA_1 / "delay" / "run.jsonl"),
@@ -52,7 +55,7 @@ def makers():
         compared = compare([file], [file], tolerance=0.01)
         if compared.page is not None:
             made[f"compare-{name}"] = compared.page
-    return {**made, "runs": list_of_runs}
+    return {**made, "runs": list_of_runs, "collection": collection_of_runs}
 
 
 @cache
@@ -70,7 +73,17 @@ def list_of_runs():
             "what": file.run.measurer.spec,
             "result": load(subject_of(file.run, name).line)(file),
             "problem": None,
+            "values": [Value(name="ndr 0 %", apart="", unit="frames/s", value=1e6)],
         }
         for name, file in runs().items()
     ]
     return list_page(rows, ROOT)
+
+
+def collection_of_runs():
+    chosen = [
+        ("test_throughput", "passed", "search-regular"),
+        ("test_sizes[64-a-name-that-is-long]", "failed", "campaign"),
+    ]
+    entries = [collection.Entry(test, outcome, runs()[name]) for test, outcome, name in chosen]
+    return collection.page(entries, "Searches and comparisons of the tests")

@@ -11,7 +11,8 @@ from brimful.report.suite.requirements import parse_requirements
 from brimful.report.suite.results import results_of
 from brimful.report.verdicts import of_suite
 from brimful.suites.durations import FULL, QUICK, expected_s
-from brimful.suites.manager import SuiteRequest, run_suite
+from brimful.suites.manager import run_suite
+from brimful.suites.rfc2544 import SuiteRequest, suite_of
 from brimful.throughput.manager import SearchRequest
 from support import brimful
 
@@ -40,7 +41,7 @@ class Interrupted(SimulatedMeasurer):
 
 def run(out, *, resume=False, at=0):
     Interrupted.left = at
-    return run_suite(REQUEST, lambda search: lambda spec, detail: Interrupted(SYSTEM), out=out, resume=resume)
+    return run_suite(suite_of(REQUEST, lambda search: lambda spec, detail: Interrupted(SYSTEM)), out=out, resume=resume)
 
 
 def values(out):
@@ -74,7 +75,7 @@ class Unplugged(SimulatedMeasurer):
 def test_tests_that_failed_are_made_again_where_the_suite_goes_on(tmp_path):
     def go(*, resume=False):
         opener = lambda search: lambda spec, detail: Unplugged(SYSTEM)  # noqa: E731
-        return run_suite(REQUEST, opener, out=tmp_path / "s", resume=resume)
+        return run_suite(suite_of(REQUEST, opener), out=tmp_path / "s", resume=resume)
 
     failed = go()
     assert failed.end.reason == "measurement-failed"
@@ -167,7 +168,7 @@ def test_requirements_are_held_against_what_was_found(tmp_path):
         ({"speed": {"all": "1"}}, r"\[speed\] is no table of a test"),
         ({"latency": "50us"}, r"\[latency\] is no table"),
         ({"throughput": {"64": "fast"}}, r"\[throughput\] 64: load 'fast'"),
-        ({"bursts": {"all": "-3"}}, "no number of frames"),
+        ({"bursts": {"all": "-3"}}, "no whole number"),
     ],
 )
 def test_requirements_that_are_none_are_refused(content, said):
@@ -180,7 +181,7 @@ def test_requirements_that_are_none_are_refused(content, said):
     ("options", "said"),
     [
         (("--sizes", "64,64"), "--sizes: 64 is given twice"),
-        (("--tests", "loss"), "--tests: all others build on throughput"),
+        (("--tests", "loss"), "--tests: loss builds on throughput; add it"),
         (("--tests", "throughput,speed"), "--tests: there is no test 'speed'"),
         (("-m", "cmd:true"), "--sizes: measurer 'cmd:true' does not send frames of these sizes"),
         (("-m", "lab:disk"), "--sizes: measurer 'lab:disk' does not send frames of these sizes"),
@@ -204,4 +205,4 @@ def test_quick_is_quick_and_the_whole_suite_is_not():
 def test_the_text_is_as_it_was(tmp_path, snapshot):
     run(tmp_path / "s")
     text = rendering.text(read_run(tmp_path / "s"))
-    assert text[text.index("Throughput (") : text.index("Set-up")] == snapshot
+    assert text[text.index("What was done of") : text.index("Set-up")] == snapshot

@@ -63,7 +63,7 @@ def test_telemetry_and_report_tell_of_an_overload(tmp_path):
         assert begin <= int(row["timestamp"]) <= end + 10
     store = tmp_path / "store"
     brimful = [sys.executable, "-m", "brimful", "discards"]
-    subprocess.run([*brimful, "ingest", "--store", store, telemetry], check=True, capture_output=True)
+    subprocess.run([*brimful, "ingest", "--differences", "--store", store, telemetry], check=True, capture_output=True)
     report = [*brimful, "report", "--store", store, "--json"]
     done = subprocess.run(report, check=True, capture_output=True, text=True, cwd=tmp_path)
     said = json.loads(done.stdout)

@@ -225,6 +225,21 @@ def test_metrics_have_all_series_and_a_slow_scraper_holds_up_no_other(lab, tmp_p
     assert any(line.startswith('brimful_switch_thread_cpu_seconds_total{thread="frames-0"}') for line in lines)
 
 
+def test_half_a_long_message_takes_little_more_memory_than_none(lab, tmp_path):
+    count, taken = 100, []
+    half = struct.pack("!BBHI", 4, 2, 60_000, 3) + bytes(30_000)
+    for sent in (HELLO, HELLO + half):
+        with running(lab, tmp_path, "--controller=ptcp:6653") as switch:
+            before = switch.resident_mib()
+            with controllers(lab, count, sent):
+                # What has been sent is read.
+                time.sleep(1)
+                taken.append((switch.resident_mib() - before) / count)
+    none, some = taken
+    # The allocator takes 0.5 MiB for each thread and size above 8 KiB.
+    assert some - none < 0.3, taken
+
+
 def test_a_controller_that_asks_and_does_not_read_takes_bounded_memory(lab, tmp_path):
     rules = tmp_path / "rules.flows"
     flows = (f"ip,nw_dst=10.{index >> 8}.{index & 255}.1,actions=output:2\n" for index in range(20_000))

@@ -243,15 +243,16 @@ def test_what_each_trial_loses_at_its_beginning_is_most_at_the_least_load():
 @pytest.mark.parametrize(
     ("loss", "code", "said"),
     [
-        ("0.1", 0, "goal loss=0.1: is a loss ratio of 10.0 %; for 0.1 % write loss=0.1%"),
+        ("0.1", 2, "goal 'loss=0.1': ratio '0.1' is 10 %: did you mean 0.1%? Write 10% if you mean it"),
         ("0.1%", 0, ""),
-        ("50", 2, "is not between 0 and 1"),
+        ("50", 2, "is not between 0 and 1 (0 % and 100 %); did you mean 50%?"),
     ],
 )
 def test_a_loss_ratio_meant_in_percent_is_asked_about(tmp_path, loss, code, said):
     done = command("search", "-m", "sim:sharp", "--goal", f"loss={loss}", "--quiet", cwd=tmp_path, check=code)
     assert said in done.stderr
     assert bool(said) == bool(done.stderr)
+    assert not list(tmp_path.rglob("run.jsonl")) or code == 0
 
 
 def test_a_reply_of_another_trial_is_refused(tmp_path):

@@ -12,6 +12,7 @@
 
 mod admission;
 mod arrivals;
+mod ceiling;
 mod clock;
 mod engine;
 mod in_flight;

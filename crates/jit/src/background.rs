@@ -17,9 +17,10 @@ use brimful_pipeline::CounterId;
 use crate::compile::{Code, Compiler, Source};
 use crate::functions::Functions;
 use crate::journal::{NotedRule, Since, make_up_for, next_random};
+use crate::placing::NewRule;
 use crate::reclaim::{Garbage, Reader};
 use crate::shape::Shape;
-use crate::version::{NewRule, Version};
+use crate::version::Version;
 
 /// Rules that are read while what they were replaced by is kept.
 const READ_AT_ONCE: u32 = 1024;

@@ -14,9 +14,10 @@ use crate::explain;
 use crate::functions::{Functions, OldRule, Remains, Uncompiled};
 use crate::hints::prefetch;
 use crate::journal::{NotedRule, Since, make_up_for, next_random};
+use crate::placing::NewRule;
 use crate::reclaim::{Epochs, Garbage, Moment};
 use crate::shape::{Shape, Shaped, shape_of};
-use crate::version::{NewRule, Version};
+use crate::version::Version;
 use crate::worker::Worker;
 
 /// How long changes gather before they are compiled, by the time that the last compilation took.

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use brimful_pipeline::FlowEntry;
 
+use crate::placing::NewRule;
 use crate::reclaim::Garbage;
-use crate::version::{NewRule, Version};
+use crate::version::Version;
 
 /// A rule as it is while a table is laid out.
 #[derive(Clone)]

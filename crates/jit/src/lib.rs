@@ -31,6 +31,7 @@ mod key;
 mod memory;
 mod overlay;
 mod places;
+mod placing;
 mod plan;
 mod prefix;
 mod reclaim;

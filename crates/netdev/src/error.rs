@@ -53,6 +53,20 @@ pub enum OpenError {
         /// Its queues.
         queues: u32,
     },
+    /// `AF_XDP` would lose tags.
+    #[error(
+        "interface `{name}`: its driver takes VLAN tags off frames, AF_XDP loses those, and `rx-vlan-offload off` failed \
+         ({source}); use the back end packet"
+    )]
+    TagsTakenOff {
+        /// The interface.
+        name: String,
+        /// Why they cannot be left in.
+        source: io::Error,
+    },
+    /// No frame would arrive.
+    #[error("interface `{0}` is a bond, whose frames xdp-native does not get: use the back end packet or xdp-generic")]
+    Bond(String),
     /// There is no place for the program in the driver.
     #[error("interface `{0}`: its driver runs no XDP program; use the back end packet or xdp-generic")]
     NoNativeXdp(String),

@@ -15,6 +15,9 @@ const ETHTOOL_GET_DRIVER_INFO: u32 = 3;
 const ETHTOOL_GET_CHANNELS: u32 = 0x3c;
 /// `ETHTOOL_GSET`: older than `ETHTOOL_GLINKSETTINGS`, needs one call, and the kernel answers it for every driver.
 const ETHTOOL_GET_SETTINGS: u32 = 1;
+/// `ETHTOOL_GFLAGS` and `ETHTOOL_SFLAGS`: features of receiving, by `ETH_FLAG_*`.
+const ETHTOOL_GET_FLAGS: u32 = 0x25;
+const ETHTOOL_SET_FLAGS: u32 = 0x26;
 /// What drivers say that do not know.
 const SPEEDS_UNKNOWN: [u32; 3] = [0, 0xffff, u32::MAX];
 const SIOCETHTOOL: libc::Ioctl = 0x8946;
@@ -243,6 +246,25 @@ impl Interface {
             Ok(_) => (channels.receiving + channels.combined).max(1),
             Err(_) => 1,
         }
+    }
+
+    /// Which work of receiving the driver does, by `ETH_FLAG_*`.
+    pub(crate) fn offload_flags(&self) -> io::Result<u32> {
+        self.exchange_flags([ETHTOOL_GET_FLAGS, 0])
+    }
+
+    /// Has it do this work from now on.
+    pub(crate) fn set_offload_flags(&self, flags: u32) -> io::Result<()> {
+        self.exchange_flags([ETHTOOL_SET_FLAGS, flags])?;
+        Ok(())
+    }
+
+    /// `struct ethtool_value`: the command and the flags.
+    fn exchange_flags(&self, mut value: [u32; 2]) -> io::Result<u32> {
+        let mut request = self.request();
+        request.ifr_ifru.ifru_data = (&raw mut value).cast();
+        self.ask(SIOCETHTOOL, request)?;
+        Ok(value[1])
     }
 
     /// `request` must hold what `command` reads; all callers above keep what it points to alive.

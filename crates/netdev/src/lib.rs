@@ -38,6 +38,7 @@ mod skip;
 mod slice;
 mod sync;
 mod system;
+mod tags;
 mod tap;
 mod time;
 mod wait;

@@ -19,6 +19,12 @@ const ATTRIBUTE_TYPE: u16 = 0x3fff;
 /// Interfaces of these kinds send and receive through the one below them. The links of a pair name each other as well.
 const UPPER_KINDS: [&str; 6] = ["vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "macsec"];
 
+/// Of those, the kinds to which the one below passes frames by their addresses.
+const KINDS_BY_ADDRESS: [&str; 4] = ["macvlan", "macvtap", "ipvlan", "ipvtap"];
+/// `IFLA_MACVLAN_MODE` and `MACVLAN_MODE_PASSTHRU` of `linux/if_link.h`: all frames are for this one.
+const MACVLAN_MODE: u16 = 1;
+const MACVLAN_PASSTHRU: u32 = 8;
+
 /// An interface and its neighbours.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Link {
@@ -29,6 +35,8 @@ pub(crate) struct Link {
     below: Option<i32>,
     /// What kind of software it is; nothing for hardware.
     kind: Option<String>,
+    /// Whether it is a macvlan for all frames of the interface below.
+    takes_all: bool,
 }
 
 /// Whether something is at the other end of an interface, and how often that ended.
@@ -52,6 +60,13 @@ impl Links {
     /// Whether there is no hardware behind an interface.
     pub(crate) fn is_software(&self, index: i32) -> bool {
         self.0.iter().any(|link| link.index == index && link.kind.is_some())
+    }
+
+    /// Whether no frame to an address of others arrives at an interface, promiscuous or not.
+    pub(crate) fn takes_its_addresses_only(&self, index: i32) -> bool {
+        let is_by_address = |kind: &str| KINDS_BY_ADDRESS.contains(&kind);
+        let found = self.0.iter().find(|link| link.index == index);
+        found.is_some_and(|link| !link.takes_all && link.kind.as_deref().is_some_and(is_by_address))
     }
 
     /// The interface that has taken this one as a port.
@@ -165,15 +180,22 @@ fn parse_link(body: &[u8]) -> Option<Link> {
             libc::IFLA_MASTER => link.master = read_u32(value, 0).map(u32::cast_signed),
             libc::IFLA_LINK => link.below = read_u32(value, 0).map(u32::cast_signed),
             libc::IFLA_LINKINFO => {
-                let mut details = attributes(value);
-                link.kind = details
-                    .find(|&(kind, _)| kind == libc::IFLA_INFO_KIND)
-                    .map(|(_, name)| text(name));
+                for (kind, detail) in attributes(value) {
+                    match kind {
+                        libc::IFLA_INFO_KIND => link.kind = Some(text(detail)),
+                        libc::IFLA_INFO_DATA => link.takes_all = has_all_frames(detail),
+                        _ => {}
+                    }
+                }
             }
             _ => {}
         }
     }
     Some(link)
+}
+
+fn has_all_frames(macvlan: &[u8]) -> bool {
+    attributes(macvlan).any(|(kind, mode)| kind == MACVLAN_MODE && read_u32(mode, 0) == Some(MACVLAN_PASSTHRU))
 }
 
 /// The carrier, where the message has it; kernels before 4.16 do not count its losses.
@@ -287,6 +309,26 @@ mod tests {
             ),
         ];
         Links(bodies.iter().filter_map(|body| parse_link(body)).collect())
+    }
+
+    #[test]
+    fn a_macvlan_is_for_all_frames_in_one_mode_only() {
+        let macvlan = |mode: u32| {
+            let mode = attribute(MACVLAN_MODE, &mode.to_ne_bytes());
+            let details = [
+                attribute(libc::IFLA_INFO_KIND, b"macvlan\0"),
+                attribute(libc::IFLA_INFO_DATA, &mode),
+            ];
+            link(1, &[attribute(libc::IFLA_LINKINFO, &details.concat())])
+        };
+        for (body, expected) in [
+            (macvlan(4), true),
+            (macvlan(8), false),
+            (link(1, &[kind("veth")]), false),
+        ] {
+            let links = Links(parse_link(&body).into_iter().collect());
+            assert_eq!(links.takes_its_addresses_only(1), expected);
+        }
     }
 
     #[test]

@@ -1,6 +1,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::interface::Interface;
+use crate::links::Links;
 use crate::{
     AnyPort, Attachment, OpenError, PacketPort, PacketPortOptions, PacketRing, Port, Receiver, Sender, TapPort, XdpPort,
 };
@@ -62,6 +64,25 @@ impl BackEnd {
             Self::Xdp(attachment) => any(XdpPort::open_queues(name, options, attachment)?),
             Self::Tap => vec![self.open(name, options)?],
         })
+    }
+}
+
+impl BackEnd {
+    /// What never arrives by an interface this way although nothing fails, and what helps.
+    pub fn shortcoming(self, name: &str) -> Option<&'static str> {
+        let interface = Interface::find(name)?;
+        // What leaves one end of a veth pair arrives at the other as it is, whatever this one is set to.
+        if matches!(self, Self::Xdp(_)) && interface.driver().is_ok_and(|driver| driver == "veth") {
+            return Some(
+                "VLAN tags of VLAN interfaces at the other end of this veth pair are lost: \
+                 `ethtool -K IFACE tx-vlan-offload off` there, or use the back end packet",
+            );
+        }
+        let is_by_address = Links::read().ok()?.takes_its_addresses_only(interface.index());
+        is_by_address.then_some(
+            "the interface below passes only frames to its own addresses and to groups: use a veth pair, or a macvlan of \
+             the mode passthru",
+        )
     }
 }
 

@@ -21,6 +21,7 @@ mod mods;
 mod passage;
 mod prepare;
 mod shared;
+mod table;
 mod tables;
 mod timeouts;
 mod view;

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use brimful_netdev::{BackEnd, PacketPortOptions, hardware_address};
+use brimful_netdev::{BackEnd, OpenError, PacketPortOptions, hardware_address};
 
+use crate::notice::say;
 use crate::ports::{Input, SwitchPort, TAG_LEN};
 use crate::settings::port::PortSettings;
 
@@ -31,12 +32,16 @@ pub(crate) fn open(settings: &PortSettings, threads: usize) -> Result<OpenedPort
                 BackEnd::Xdp(_) => XDP_RING_BYTES,
                 _ => usual.ring_bytes,
             };
-            back_end.open_queues(&interface, PacketPortOptions { ring_bytes, ..usual }, threads)
+            let opened = back_end.open_queues(&interface, PacketPortOptions { ring_bytes, ..usual }, threads)?;
+            if let Some(shortcoming) = back_end.shortcoming(&interface) {
+                say(format_args!("{interface} by {back_end}: {shortcoming}"));
+            }
+            Ok(opened)
         };
         let opened = back_ends[1..]
             .iter()
             .fold(open(back_ends[0]), |opened, next| opened.or_else(|_| open(*next)));
-        opened.map_err(|error| error.to_string())
+        opened.map_err(|error: OpenError| error.to_string())
     };
     let opened = open()?;
     let count = opened.len();

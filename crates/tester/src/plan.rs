@@ -3,7 +3,7 @@
 use brimful_trial::program::MeasureRequest;
 use brimful_trial::{Load, Nanoseconds, Ratio, TrialInput};
 
-use crate::{LoadShape, PacingBounds, Schedule};
+use crate::{LoadShape, PacingBounds, Schedule, SendingOrder};
 
 /// The times that make up the contract of a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,7 +21,7 @@ pub struct Timing {
 /// One trial to perform.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrialPlan {
-    /// Load of each direction.
+    /// Load of each port that sends all of its share.
     pub load: Load,
     /// Length of the sending phase.
     pub duration: Nanoseconds,
@@ -40,9 +40,19 @@ impl TrialPlan {
         })
     }
 
-    /// Frames of each direction.
-    pub(crate) fn frames(&self) -> u64 {
+    /// What one port sends of the load.
+    pub(crate) fn load_of(&self, order: &SendingOrder) -> Load {
+        Load::new(self.load.per_second() * order.share).unwrap_or(self.load)
+    }
+
+    /// Frames of one port.
+    pub(crate) fn frames(&self, order: &SendingOrder) -> u64 {
         // When it starts does not change how many they are.
-        Schedule::new(Nanoseconds::ZERO, self.load, self.duration, &LoadShape::Even).count()
+        self.schedule(order, Nanoseconds::ZERO, &LoadShape::Even).count()
+    }
+
+    /// When one port sends its frames.
+    pub(crate) fn schedule(&self, order: &SendingOrder, start: Nanoseconds, shape: &LoadShape) -> Schedule {
+        Schedule::new(start, self.load_of(order), self.duration, shape)
     }
 }

@@ -2,6 +2,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use brimful_netdev::{MAX_BURST, MonotonicTime, Receiver};
+use brimful_trial::program::Polls;
 use brimful_trial::{Counts, Nanoseconds, Ratio};
 
 use crate::Clock;
@@ -20,20 +21,22 @@ const BACKLOG_BURSTS: usize = 4096;
 /// is set apart (`time_namespaces`).
 const OLDEST_ARRIVAL: Nanoseconds = Nanoseconds(1_000_000_000);
 
-/// What arrives on both ports during one trial.
+/// What arrives on all ports during one trial.
 pub(crate) struct ReceivingSide<'t, R> {
-    receivers: &'t mut [R; 2],
-    stations: &'t [Station; 2],
+    receivers: &'t mut [R],
+    stations: &'t [Station],
     early_stop: EarlyStop<'t>,
     exchange: &'t Exchange,
     trial: u16,
-    /// Empty until the sending phase begins.
+    /// Of the directions; empty until the sending phase begins.
     pub(crate) lanes: Vec<ReceivingLane>,
     /// Frames of earlier trials.
     pub(crate) stale: u64,
-    /// The ports at which a learning frame has arrived.
-    pub(crate) learnt: [bool; 2],
+    /// The ports of which a learning frame has arrived somewhere.
+    pub(crate) learnt: Vec<bool>,
     pub(crate) work: Work,
+    /// Of all ports, one after the other.
+    polls: Polls,
     noted: Noted,
     next_check: Nanoseconds,
 }
@@ -68,13 +71,14 @@ pub(crate) enum Arriving {
 
 impl<'t, R: Receiver> ReceivingSide<'t, R> {
     pub(crate) fn new(
-        receivers: &'t mut [R; 2],
-        stations: &'t [Station; 2],
+        receivers: &'t mut [R],
+        stations: &'t [Station],
         early_stop: EarlyStop<'t>,
         exchange: &'t Exchange,
         trial: u16,
     ) -> Self {
         Self {
+            learnt: vec![false; receivers.len()],
             receivers,
             stations,
             early_stop,
@@ -82,8 +86,8 @@ impl<'t, R: Receiver> ReceivingSide<'t, R> {
             trial,
             lanes: Vec::new(),
             stale: 0,
-            learnt: [false; 2],
             work: Work::default(),
+            polls: Polls::new(),
             noted: Noted::default(),
             next_check: Nanoseconds::ZERO,
         }
@@ -91,13 +95,10 @@ impl<'t, R: Receiver> ReceivingSide<'t, R> {
 
     /// Takes in what has arrived, while frames are sent.
     pub(crate) fn turn(&mut self, clock: &impl Clock, now: Nanoseconds) -> io::Result<Turn> {
-        let may_be_late = self.may_be_late();
-        for lane in &mut self.lanes {
-            if may_be_late {
-                lane.delay.polls.poll_for_noted();
-            } else {
-                lane.delay.polls.poll(now);
-            }
+        if self.may_be_late() {
+            self.polls.poll_for_noted();
+        } else {
+            self.polls.poll(now);
         }
         if now >= self.next_check {
             self.next_check = now + WINDOW;
@@ -119,9 +120,16 @@ impl<'t, R: Receiver> ReceivingSide<'t, R> {
 
     /// The ports are not polled for a while, because nothing is on its way.
     pub(crate) fn rest(&mut self) {
-        for lane in &mut self.lanes {
-            lane.delay.polls.rest();
+        self.polls.rest();
+    }
+
+    /// What arrived in each direction, now that the trial is over.
+    pub(crate) fn into_lanes(self) -> Vec<ReceivingLane> {
+        let mut lanes = self.lanes;
+        for lane in &mut lanes {
+            lane.delay.polls = self.polls.clone();
         }
+        lanes
     }
 
     /// Takes in one burst of each port and gives how many frames that were.
@@ -144,7 +152,10 @@ impl<'t, R: Receiver> ReceivingSide<'t, R> {
             total += receiver.receive_burst(MAX_BURST, &mut |frame| match station.meaning(&frame) {
                 Meaning::Test(stamp) if stamp.trial != self.trial => self.stale += 1,
                 Meaning::Test(stamp) if stamp.stream == LEARNING_STREAM => {
-                    self.learnt[port] = true;
+                    // Whatever port it arrived at: the device has seen it, and with it the address of the sender.
+                    if let Some(learnt) = self.learnt.get_mut(stamp.timestamp as usize) {
+                        *learnt = true;
+                    }
                     arrival(frame.time);
                 }
                 Meaning::Test(stamp) => match lane_of(lanes, &stamp, exchange) {
@@ -193,8 +204,8 @@ impl<'t, R: Receiver> ReceivingSide<'t, R> {
             return false;
         };
         let (mut lost, mut all_sent) = (0, 0);
-        for (lane, progress) in self.lanes.iter_mut().zip(self.exchange.directions()) {
-            let sent = progress.sent();
+        for lane in &mut self.lanes {
+            let sent = lane.turns.among(self.exchange.senders()[lane.sender].sent());
             lane.note_sent(now, sent, silence);
             lost += lane.certainly_lost(now, grace, silence);
             all_sent += sent;
@@ -217,15 +228,12 @@ impl Noted {
 
 /// Whose a frame of the current trial is; none when it was never sent.
 fn lane_of<'l>(lanes: &'l mut [ReceivingLane], stamp: &Stamp, exchange: &Exchange) -> Option<&'l mut ReceivingLane> {
-    let stream = usize::from(stamp.stream);
-    let lane = lanes.get_mut(stream)?;
-    exchange.directions()[stream]
-        .was_offered(stamp.sequence)
-        .then_some(lane)
+    let lane = lanes.get_mut(usize::from(stamp.stream))?;
+    lane.was_offered(stamp.sequence, exchange).then_some(lane)
 }
 
 /// Throws away what arrived while the ports were not polled.
-pub(crate) fn drain<R: Receiver>(receivers: &mut [R; 2]) -> io::Result<()> {
+pub(crate) fn drain<R: Receiver>(receivers: &mut [R]) -> io::Result<()> {
     for receiver in receivers {
         for _ in 0..BACKLOG_BURSTS {
             if receiver.receive_burst(MAX_BURST, &mut |_| ())? == 0 {

@@ -6,6 +6,8 @@ use brimful_frame::{
     VlanTag,
 };
 
+use std::sync::Arc;
+
 use crate::test_frames::{Stamp, TemplateError, TestFrame};
 use crate::{Profile, Stream};
 
@@ -36,22 +38,26 @@ pub(crate) enum Meaning {
 pub(crate) struct Station {
     port: usize,
     profile: Profile,
-    /// What it sends, and what comes to it.
+    /// What it sends to the next port, and what comes to it from the one before.
     sent: Stream,
     received: Stream,
+    /// Of all directions.
+    streams: Arc<[Stream]>,
     /// Everything between addresses and type of the first frame that it sends.
     tags: Vec<u8>,
 }
 
 impl Station {
-    pub(crate) fn new(profile: &Profile, port: usize) -> Result<Self, TemplateError> {
-        let sent = profile.stream(port)?;
+    pub(crate) fn new(profile: &Profile, port: usize, streams: &Arc<[Stream]>) -> Result<Self, TemplateError> {
+        let before = (port + profile.ports() - 1) % profile.ports();
+        let sent = profile.stream(port, profile.next_port(port))?;
         Ok(Self {
             port,
             profile: profile.clone(),
             tags: tags_of(&sent, profile.max_frame_len()?),
             sent,
-            received: profile.stream(1 - port)?,
+            received: profile.stream(before, port)?,
+            streams: Arc::clone(streams),
         })
     }
 
@@ -64,9 +70,9 @@ impl Station {
         }
     }
 
-    /// A frame to the other port that is counted nowhere.
+    /// A frame to the next port that is counted nowhere. In place of a time it has the port.
     pub(crate) fn fill_learning(&self, buffer: &mut [u8], trial: u16) -> usize {
-        self.sent.fill(buffer, learning_stamp(trial))
+        self.sent.fill(buffer, learning_stamp(trial, self.port))
     }
 
     /// A broadcast of the address of the port to every neighbour; nothing without IPv4.
@@ -89,7 +95,11 @@ impl Station {
     }
 
     fn is_on_vlan(&self, frame: &TestFrame) -> bool {
-        frame.vlan.map_or(0, VlanTag::id) == self.received.vlan_id(frame.stamp.sequence)
+        let stream = self
+            .streams
+            .get(usize::from(frame.stamp.stream))
+            .unwrap_or(&self.received);
+        frame.vlan.map_or(0, VlanTag::id) == stream.vlan_id(frame.stamp.sequence)
     }
 
     fn wanted_address(&self, bytes: &[u8]) -> Option<Meaning> {
@@ -118,11 +128,11 @@ impl Station {
     }
 }
 
-fn learning_stamp(trial: u16) -> Stamp {
+fn learning_stamp(trial: u16, port: usize) -> Stamp {
     Stamp {
         trial,
         stream: LEARNING_STREAM,
-        timestamp: 0,
+        timestamp: port as u64,
         sequence: 0,
     }
 }
@@ -130,7 +140,7 @@ fn learning_stamp(trial: u16) -> Stamp {
 /// The VLAN tags of the first frame of a stream.
 fn tags_of(stream: &Stream, max_frame_len: usize) -> Vec<u8> {
     let mut frame = vec![0; max_frame_len];
-    let len = stream.fill(&mut frame, learning_stamp(0));
+    let len = stream.fill(&mut frame, learning_stamp(0, 0));
     let mut tags = frame[ADDRESSES..len].chunks_exact(TAG);
     let is_tag = |tag: &&[u8]| EtherType(u16::from_be_bytes([tag[0], tag[1]])).is_tag();
     tags.by_ref()
@@ -154,7 +164,7 @@ mod tests {
             ..ProfileOptions::default()
         };
         let profile = Profile::new(&ProfileFile::default(), Path::new(""), &options).unwrap();
-        Station::new(&profile, port).unwrap()
+        Station::new(&profile, port, &Arc::from([])).unwrap()
     }
 
     #[test]
@@ -162,7 +172,7 @@ mod tests {
         let mut buffer = [0; 100];
         let len = station(0, Some(7)).fill_learning(&mut buffer, 3);
         let meaning = station(1, Some(7)).meaning(&buffer[..len]);
-        assert!(matches!(meaning, Meaning::Test(stamp) if stamp.stream == LEARNING_STREAM));
+        assert!(matches!(meaning, Meaning::Test(stamp) if stamp.stream == LEARNING_STREAM && stamp.timestamp == 0));
         assert!(matches!(
             station(1, None).meaning(&buffer[..len]),
             Meaning::OtherVlan(_)

@@ -7,6 +7,7 @@ import re
 import msgspec
 
 from brimful.burst.manager import BurstRequest
+from brimful.campaign.shards import Shard, ShardFacts, cut
 from brimful.errors import UsageError
 from brimful.measurers.catalogue import is_disk, kind_of
 from brimful.records.experiment import fingerprint
@@ -54,6 +55,10 @@ class Campaign(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a search begins where those before it ended."""
     bursts: BurstRequest | None = None
     """What each asks of bursts; its search is replaced. Null: they are searches and nothing more."""
+    shard: Shard | None = None
+    """The part of it that is measured here; null: all."""
+    expected_s: dict[tuple[str, str | None], float] = {}
+    """How long a search of a measurer and size takes, where it is known; shards are cut by it."""
 
     @property
     def subject(self) -> str:
@@ -66,15 +71,42 @@ class Campaign(msgspec.Struct, frozen=True, kw_only=True):
         return "searches" if self.bursts is None else "runs"
 
     def members(self) -> list[Planned]:
-        """Give all searches in their order: every measurer and size once, then all of them again.
+        """Give the searches in their order: every measurer and size once, then all of them again.
 
-        A machine that drifts then spreads its drift over all sizes instead of over one.
+        A machine that drifts then spreads its drift over all sizes instead of over one. A shard has those of its part.
 
         Raises
         ------
         UsageError
-            When there are too many, one is there twice, or a measurer cannot know the frame size.
+            When there are too many, or fewer than shards, one is there twice, or a measurer cannot know the frame size.
         """
+        planned = self._all()
+        if self.shard is None:
+            return planned
+        if self.shard.of > len(planned):
+            message = (
+                f"--shard {self.shard}: the campaign has {len(planned)} {self.plural}; have no more parts than that"
+            )
+            raise UsageError(message)
+        # Repeats of one measurer and size stay on one test bed as far as that is possible.
+        places = {cell: place for place, cell in enumerate(dict.fromkeys(each.cell for each in planned))}
+        row = sorted(planned, key=lambda each: places[each.cell])
+        parts = cut([self._expected_s(each) for each in row], self.shard.of)
+        mine = {each.name for each, part in zip(row, parts, strict=True) if part == self.shard.part - 1}
+        return [each for each in planned if each.name in mine]
+
+    def shard_facts(self) -> ShardFacts:
+        """Say which part of which campaign this is, for `brimful merge`."""
+        whole = msgspec.structs.replace(self, shard=None)
+        shard = self.shard or Shard(1, 1)
+        return ShardFacts(shard.part, shard.of, [each.name for each in self.members()], whole.fingerprint())
+
+    def _expected_s(self, planned: Planned) -> float:
+        """Give how long a search takes; one that nothing is known of takes as long as the others do on average."""
+        known = list(self.expected_s.values()) or [1.0]
+        return self.expected_s.get(planned.cell, sum(known) / len(known))
+
+    def _all(self) -> list[Planned]:
         self._check()
         cells = [(measurer, size) for measurer in self.measurers for size in self.frame_sizes]
         rounds = [(measurer, size, repeat) for repeat in range(1, self.repeats + 1) for measurer, size in cells]
@@ -93,6 +125,9 @@ class Campaign(msgspec.Struct, frozen=True, kw_only=True):
     def fingerprint(self) -> str:
         """Digest what makes two campaigns the same."""
         bursts = {} if self.bursts is None else {"bursts": self.bursts.fingerprint()}
+        part = (
+            {} if self.shard is None else {"shard": str(self.shard), "members": [each.name for each in self.members()]}
+        )
         return fingerprint(
             subject=self.subject,
             search=self.search.fingerprint(),
@@ -101,6 +136,7 @@ class Campaign(msgspec.Struct, frozen=True, kw_only=True):
             repeats=self.repeats,
             share_guesses=self.share_guesses,
             **bursts,
+            **part,
         )
 
     def _check(self) -> None:

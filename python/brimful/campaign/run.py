@@ -86,7 +86,7 @@ def run_campaign(
                 ended.append(member)
         except (KeyboardInterrupt, _Interrupted):
             reason = "interrupted"
-        end = _end(reason, ended)
+        end = end_of(reason, ended)
         if reason == "done":
             for warning in steadiness_warnings(campaign.search.goals, ended):
                 writer.write(warning)
@@ -130,7 +130,25 @@ def _succeeded(saved: RunFile) -> dict[str, Member]:
     return {member.name: member for member in saved.members if not member.failed}
 
 
-def _end(reason: str, ended: Sequence[Member]) -> End:
+def times_of(file: RunFile) -> dict[tuple[str, str | None], float]:
+    """Give how long a search of each measurer and size took on average.
+
+    Raises
+    ------
+    UsageError
+        When the record is of no campaign of which a search ended.
+    """
+    ended = [member for member in file.members if not member.failed]
+    if not ended:
+        message = f"{file.path}: no search of a campaign ended there; name a campaign that did"
+        raise UsageError(message)
+    cells = dict.fromkeys(member.cell for member in ended)
+    times_s = {cell: [member.end.search_s for member in ended if member.cell == cell] for cell in cells}
+    return {cell: sum(found) / len(found) for cell, found in times_s.items()}
+
+
+def end_of(reason: str, ended: Sequence[Member]) -> End:
+    """Give the last line of a campaign: the sums of its members."""
     return End(
         reason=reason,
         trials=sum(member.end.trials for member in ended),
@@ -185,6 +203,7 @@ def _begin(campaign: Campaign) -> Run:
             "frame_sizes": [size for size in campaign.frame_sizes if size is not None],
             "repeats": campaign.repeats,
             "shared_guesses": campaign.share_guesses,
+            **({} if campaign.shard is None else {"shard": msgspec.to_builtins(campaign.shard_facts())}),
         },
         preset=search.preset,
         budget_s=search.budget_s,

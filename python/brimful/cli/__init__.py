@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
+from collections.abc import Iterable
 
 import click
 
 from brimful.cli.lazy import LazyGroup
-from brimful.errors import BrimfulError
+from brimful.errors import BrimfulError, did_you_mean
 
 _COMMANDS = {
     "search": ("brimful.cli.search:search", "Find how much load something takes at given loss ratios."),
     "rfc2544": ("brimful.cli.suite:rfc2544", "Make all tests of RFC 2544 at each frame size, with one report."),
+    "rfc2889": ("brimful.cli.switch_suite:rfc2889", "Test a switch as RFC 2889 says, with one report."),
     "delay": ("brimful.cli.delay:delay", "Measure how long a device takes to process a frame."),
     "report": ("brimful.cli.report:report", "Show a saved run as text, HTML, PDF or JSON."),
     "runs": ("brimful.cli.runs:runs", "List runs, newest first, each with its result in one line."),
     "compare": ("brimful.cli.compare:compare", "Is B slower than A: devices live, or recorded runs."),
+    "merge": ("brimful.cli.merge:merge", "Make one record and one report of the parts of a campaign."),
     "bisect": ("brimful.cli.bisect:bisect", "Find which build made a device slower."),
     "trend": ("brimful.cli.trend:trend", "Since when is it slower: histories, changes with dates, a gate."),
     "verify": ("brimful.cli.verify:verify_command", "Recompute every verdict from a trial log."),
@@ -97,4 +101,19 @@ def _one_line(error: click.ClickException) -> str:
     """Say what is wrong with the options in one line, and where they are explained."""
     text = " ".join(error.format_message().split()).rstrip(".")
     context = error.ctx if isinstance(error, click.UsageError) else None
-    return text if context is None else f"{text} (see '{context.command_path} --help')"
+    return text if context is None else f"{text}{_meant(error, context)} (see '{context.command_path} --help')"
+
+
+def _meant(error: click.ClickException, context: click.Context) -> str:
+    """Ask whether a command, or a word of a list, was meant that is like the one that was written; else nothing."""
+    message = error.format_message()
+    written = re.search(r"(?:No such command |: )'([^']*)'", message)
+    if written is None or "Did you mean" in message:  # click asks for some
+        return ""
+    known: Iterable[str] = ()
+    if isinstance(error, click.BadParameter):
+        choice = error.param.type if error.param is not None else None
+        known = map(str, choice.choices) if isinstance(choice, click.Choice) else ()
+    elif isinstance(context.command, click.Group):
+        known = context.command.list_commands(context)
+    return did_you_mean(written[1], known)

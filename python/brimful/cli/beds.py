@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from brimful.errors import UsageError
+from brimful.errors import UsageError, did_you_mean
 
 FILE = Path("brimful.toml")
 """Read in the current directory."""
@@ -63,7 +63,7 @@ def _bed(name: str) -> dict[str, Any]:
     beds = read_beds()
     if name not in beds:
         known = ", ".join(beds) or "none"
-        message = f"measurer '@{name}': {FILE} has no bed of that name; it has: {known}"
+        message = f"measurer '@{name}': {FILE} has no bed of that name{did_you_mean(name, beds)}; it has: {known}"
         raise UsageError(message)
     return beds[name]
 
@@ -100,7 +100,8 @@ def _words(bed: str, key: str, value: Any, parameters: Sequence[click.Parameter]
     """Write a key of a bed as options."""
     option = next((found for found in parameters if f"--{key}" in found.opts), None)
     if not isinstance(option, click.Option):
-        message = f"{FILE}: bed {bed!r}: {key!r} is no option of this command; see --help"
+        known = [name.removeprefix("--") for found in parameters for name in found.opts]
+        message = f"{FILE}: bed {bed!r}: {key!r} is no option of this command{did_you_mean(key, known)}; see --help"
         raise UsageError(message)
     if option.is_flag:
         if not isinstance(value, bool):

@@ -91,7 +91,7 @@ _DOING = {
 @click.option(
     "--tolerance",
     metavar="RATIO",
-    callback=values.ratio,
+    callback=values.small_ratio,
     default="1%",
     show_default=True,
     help="A change of less is none.",

@@ -101,13 +101,14 @@ _OF_LOSS = ("loads", "load_step", "trial")
 _OF_BURST = ("longest", "step", "attempts")
 _OF_RECOVERY = ("overload", "probe", "reset_command")
 _OF_SEVERAL = ("throughput", "tests", "rest")
+_OF_CAMPAIGNS = ("sizes", "shard", "times_of")
 _OF_LOADS = ("budget", "warm_up", "assertions", "junit", "repeats", "no_shared_guesses")
 """What only a search for loads has."""
 _FOREIGN = {
     "throughput": (*_OF_BURST, *_OF_RECOVERY, *_OF_LOSS, *_OF_SEVERAL),
     "burst": (*_OF_LOADS, *_OF_RECOVERY, *_OF_LOSS),
-    "recovery": (*_OF_LOADS, *_OF_BURST, *_OF_LOSS, "sizes", "resume", "rest"),
-    "loss": (*_OF_LOADS, *_OF_BURST, *_OF_RECOVERY, "throughput", "sizes", "goal_texts", "min_load"),
+    "recovery": (*_OF_LOADS, *_OF_CAMPAIGNS, *_OF_BURST, *_OF_LOSS, "resume", "rest"),
+    "loss": (*_OF_LOADS, *_OF_CAMPAIGNS, *_OF_BURST, *_OF_RECOVERY, "throughput", "goal_texts", "min_load"),
 }
 """What is to be found: the options that it does not have."""
 

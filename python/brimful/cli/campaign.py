@@ -9,15 +9,16 @@ import click
 import msgspec
 from click.core import ParameterSource
 
+from brimful.assertion import Assertion
 from brimful.campaign.plan import Campaign, parse_sizes
-from brimful.campaign.run import CampaignOutcome, OpenMember, run_campaign
+from brimful.campaign.run import CampaignOutcome, OpenMember, run_campaign, times_of
+from brimful.campaign.shards import Shard
 from brimful.cli import reports
-from brimful.cli.assertion import Assertion
 from brimful.cli.progress import open_progress
 from brimful.cli.signals import tell_how_to_go_on
 from brimful.errors import UsageError
 from brimful.files import write_atomically
-from brimful.records import Member, RunFile, read_run
+from brimful.records import Member, RunFile, read_run, read_unchanged
 from brimful.report import junit, words
 from brimful.throughput.manager import SearchRequest
 
@@ -91,6 +92,8 @@ def campaign_of(request: SearchRequest, options: dict[str, Any]) -> Campaign:
         frame_sizes=sizes,
         repeats=options["repeats"],
         share_guesses=not options["no_shared_guesses"],
+        shard=None if options["shard"] is None else Shard.parse(options["shard"]),
+        expected_s={} if options["times_of"] is None else times_of(read_unchanged(options["times_of"])),
     )
 
 

@@ -51,7 +51,7 @@ class _AgainstCommand(BedCommand):
 @click.option(
     "--tolerance",
     metavar="RATIO",
-    callback=values.ratio,
+    callback=values.small_ratio,
     help="Relative difference to ignore. Default: of runs 1%, with one on each side none; of devices 2%.",
 )
 @click.option(
@@ -65,7 +65,7 @@ class _AgainstCommand(BedCommand):
     "--detect",
     "loss",
     metavar="RATIO",
-    callback=values.ratio,
+    callback=values.small_ratio,
     help="Exit with code 4 unless a loss of this size would have been seen, in every value.",
 )
 @junit_option("compare", "value, or verdict")

@@ -54,7 +54,7 @@ _OPTIONS = (
     click.option(
         "--precision",
         metavar="RATIO",
-        callback=values.ratio,
+        callback=values.small_ratio,
         default="1%",
         show_default=True,
         help="The run ends when the ratio is known to this, plus or minus.",
@@ -277,7 +277,7 @@ def _loss_ratio(text: str | None) -> float | None:
     if name != "loss" or not equals:
         message = f"--at {text!r} is not loss=RATIO; write --at loss=0"
         raise UsageError(message)
-    return units.parse_ratio(ratio)
+    return units.parse_small_ratio(ratio)
 
 
 def _opened(request: PairedRequest, options: dict[str, Any]) -> Beds:

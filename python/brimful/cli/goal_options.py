@@ -9,7 +9,7 @@ import click
 
 from brimful.errors import UsageError
 from brimful.records import Goal
-from brimful.throughput.goals import PRESETS, SearchGoal, doubt_about, named_goals, parse_goal
+from brimful.throughput.goals import PRESETS, SearchGoal, named_goals, parse_goal
 
 GOAL_DEFAULTS = "Left out: exceed=50%, trial=1s, sum and initial as trial, width=0.5%."
 """What a goal is that names its loss ratio alone."""
@@ -38,11 +38,8 @@ def check_goals(preset: str | None, goal_texts: tuple[str, ...]) -> None:
 
 
 def parsed_goals(goal_texts: tuple[str, ...]) -> list[SearchGoal]:
-    """Read goals, and say which are doubtful."""
-    goals = [parse_goal(text) for text in goal_texts]
-    for doubt in filter(None, map(doubt_about, goal_texts)):
-        click.echo(f"brimful: warning: {doubt}", err=True)
-    return goals
+    """Read goals."""
+    return [parse_goal(text) for text in goal_texts]
 
 
 def chosen_goals(preset: str | None, goal_texts: tuple[str, ...]) -> list[Goal] | None:

@@ -49,7 +49,7 @@ def junit_option(command_name: str, cases: str) -> Callable[[Command], Command]:
 
 
 def _version(path: Path | None) -> tuple[int, int] | None:
-    """Tell a file from the one that replaces it."""
+    """Give what distinguishes a file from the one that replaces it."""
     if path is None or not path.exists():
         return None
     found = path.stat()

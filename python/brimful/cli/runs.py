@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
-from brimful.cli.reports import checked_target, style
+from brimful.cli.reports import checked_target, prose_columns, style
 from brimful.errors import BrimfulError
 from brimful.files import write_atomically
 from brimful.records import RunFile, read_run
 from brimful.records.subjects import subject_of
 from brimful.run_index import Entry, Index, result_of
 from brimful.runs import HOME, is_being_written, run_directories
+
+if TYPE_CHECKING:
+    from brimful.report.run_list import Value
 
 _MEASURED = frozenset({"search", "campaign", "burst", "burst-campaign", "delay", "recovery", "loss", "suite"})
 """Subjects of runs that measure, and so end; analyses have no end."""
@@ -53,7 +57,8 @@ def runs(directory: Path | None, html_file: Path | None, as_json: bool) -> None:
     if html_file is not None:
         from brimful.report.run_list import page
 
-        write_atomically(html_file, page([msgspec.structs.asdict(run) for run in listed], html_file.parent).encode())
+        shown = [{**msgspec.structs.asdict(run), "values": _values(run)} for run in listed]
+        write_atomically(html_file, page(shown, html_file.parent).encode())
         click.echo(f"wrote {html_file}", err=True)
     if as_json:
         click.echo(json.dumps(msgspec.to_builtins(listed), indent=2))
@@ -88,6 +93,25 @@ def _listed(path: Path, known: Entry | None) -> Listed:
     )
 
 
+def _values(run: Listed) -> list[Value]:
+    """Give the values of a run that can be followed over time; none of one that has not ended well."""
+    from brimful.report.run_list import Value
+    from brimful.trend.runs import measured
+
+    try:
+        points = measured(read_run(Path(run.path))).points
+    except BrimfulError:
+        return []
+    found = []
+    for point in points:
+        size = point.key.get("size")
+        name = point.key["goal"] + (f", frames of {size} bytes" if size else "")
+        apart = ", ".join(point.key[part] for part in ("machine", "settings") if part in point.key)
+        if point.value is not None:
+            found.append(Value(name=name, apart=apart, unit=point.unit, value=point.value))
+    return found
+
+
 def _state(file: RunFile) -> str:
     """Say of a run that has no end after its last trial whether it still runs, and how far it is; else nothing."""
     if file.is_ended() or not (file.trials or file.members or file.run.subject in _MEASURED):
@@ -101,13 +125,24 @@ def _state(file: RunFile) -> str:
 def _text(listed: list[Listed], directory: Path) -> str:
     if not listed:
         return f"no runs in {directory}"
-    from brimful.report.lines import table
+    from brimful.report.lines import WIDTH, table
 
-    looks = style()
+    looks, columns = style(), prose_columns()
     head = ["started", "subject", "measurer", "run", "result"]
     rows = [
         [run.started[:19].replace("T", " "), run.subject, run.what, run.path, run.problem or run.result]
         for run in listed
     ]
     first, *rest = table([head, *rows]).splitlines()
+    if columns < WIDTH and max(map(len, [first, *rest])) > columns:
+        return "\n".join(_stacked(row, columns) for row in rows)
     return "\n".join([looks(first, "faint"), *rest])
+
+
+def _stacked(row: list[str], columns: int) -> str:
+    """Write a run on lines of its own, for a narrow terminal."""
+    from brimful.report.lines import wrap
+
+    started, subject, measured, path, result = row
+    head = "  ".join(filter(None, [started, path, subject]))
+    return "\n".join([head, *(wrap(text, 4, hang=2, columns=columns) for text in (measured, result) if text)])

@@ -11,8 +11,8 @@ import click
 import msgspec
 
 from brimful import units
+from brimful.assertion import Assertion
 from brimful.cli import values
-from brimful.cli.assertion import Assertion
 from brimful.cli.beds import BedCommand
 from brimful.cli.burst_options import burst_options, check_burst_options
 from brimful.cli.goal_options import GOAL_DEFAULTS, check_goals, parsed_goals
@@ -22,7 +22,7 @@ from brimful.cli.progress import open_progress
 from brimful.cli.reports import check_page, page, prose_columns, style, write_page
 from brimful.cli.signals import take_for_interrupt, tell_how_to_go_on
 from brimful.cli.traffic_options import check_traffic, labels_of, traffic_of, traffic_options
-from brimful.errors import UsageError
+from brimful.errors import UsageError, did_you_mean
 from brimful.files import write_atomically
 from brimful.measurers.base import Measurer
 from brimful.measurers.catalogue import FORMS, is_disk
@@ -49,8 +49,8 @@ _GROUPS = {
     "What to find": ("find", "strategy", "min_load", "hint", "early_termination", "warm_up"),
     "With --find burst": ("throughput", "tests", "longest", "step", "attempts", "rest"),
     "With --find recovery (and --throughput, --tests)": ("overload", "probe", "reset_command"),
-    "What to send": ("profile", "flows", "direction", "vlan", "ip", "force", "tester_extra"),
-    "Campaign: many searches in one record": ("sizes", "repeats", "no_shared_guesses"),
+    "What to send": ("profile", "flows", "direction", "pattern", "port_shares", "vlan", "ip", "force", "tester_extra"),
+    "Campaign: many searches in one record": ("sizes", "repeats", "no_shared_guesses", "shard", "times_of"),
     "When trials fail": ("on_invalid", "on_error", "timeout", "no_calibrate"),
     "What is written": ("out", "labels", "junit", "quiet", "verbose", "help"),
 }
@@ -67,7 +67,7 @@ def _checked_strategy(context: click.Context, parameter: click.Parameter, text: 
     try:
         _core.check_strategy(text)
     except ValueError as error:
-        message = f"--strategy: {error}"
+        message = f"--strategy: {error}{did_you_mean(text, _core.strategies())}"
         raise UsageError(message) from error
     return text
 
@@ -105,6 +105,16 @@ class _SearchCommand(BedCommand, GroupedCommand):
 )
 @click.option(
     "--no-shared-guesses", is_flag=True, help="In a campaign: start no search from the results of earlier ones."
+)
+@click.option(
+    "--shard",
+    metavar="PART/PARTS",
+    help="Measure a part of a campaign, like 3/10; `brimful merge` makes one record of the parts.",
+)
+@click.option(
+    "--times-of",
+    type=values.RUN,
+    help="With --shard: make parts that take equally long by the times of this campaign.",
 )
 @click.option(
     "--find",
@@ -194,6 +204,8 @@ def search(**options: Any) -> int:  # noqa: ANN401
     def open_for(asked: SearchRequest) -> Measurer:
         return open_measurer(asked.measurer, timeout_s=timeout_s, tester_arguments=asked.traffic["arguments"], ip=ip)
 
+    several = len(options["measurers"]) > 1 or options["sizes"] is not None or options["repeats"] > 1
+    _check_shard(options, several=several)
     if options["find"] == "burst" and options["sizes"] is not None:
         from brimful.cli import burst_campaign
 
@@ -210,7 +222,7 @@ def search(**options: Any) -> int:  # noqa: ANN401
         from brimful.cli import recovery
 
         return recovery.search(request, open_for, options)
-    if len(options["measurers"]) > 1 or options["sizes"] is not None or options["repeats"] > 1:
+    if several:
         from brimful.cli import campaign
 
         code = campaign.search(request, open_for, options, checks)
@@ -252,6 +264,15 @@ def search(**options: Any) -> int:  # noqa: ANN401
         if interrupts.were_repeated:
             return _TWICE
     return 1 if missed or not outcome.result.regular else unwritten
+
+
+def _check_shard(options: dict[str, Any], *, several: bool) -> None:
+    if options["times_of"] is not None and options["shard"] is None:
+        message = "--times-of is of --shard; add it"
+        raise UsageError(message)
+    if options["shard"] is not None and not several:
+        message = "--shard is of campaigns; add --sizes, --repeat or another --measurer"
+        raise UsageError(message)
 
 
 def _request(options: dict[str, Any]) -> SearchRequest:

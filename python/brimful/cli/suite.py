@@ -20,11 +20,11 @@ from brimful.measurers.catalogue import kind_of
 from brimful.measurers.opening import open_measurer
 from brimful.records import read_run
 from brimful.report import words
-from brimful.report.suite.requirements import read_requirements
+from brimful.report.suite.requirements import Requirements, read_requirements
 from brimful.report.suite.sections import SIZES
 from brimful.suites.durations import expected_s
-from brimful.suites.manager import SuiteRequest, check_suite, run_suite
-from brimful.suites.rfc2544 import TESTS, Open
+from brimful.suites.manager import SuiteRun, check_suite, run_suite
+from brimful.suites.rfc2544 import TESTS, Open, SuiteRequest, suite_of
 from brimful.throughput.manager import SearchRequest
 from brimful.units import format_duration
 
@@ -76,20 +76,25 @@ def rfc2544(**options: Any) -> int:  # noqa: ANN401
     if options["html"]:
         reports.check_page(options["html"], options["out"])
     request = _request(options)
-    check_suite(request)
+    planned = suite_of(request, _opener(options))
+    check_suite(planned)
     required = None if options["requirements"] is None else read_requirements(options["requirements"])
     take_for_interrupt()
-    foreseen = expected_s(request.durations, len(request.sizes), request.all_tests)
-    click.echo(f"{len(request.sizes)} sizes, {len(request.all_tests)} tests: about {_rounded(foreseen)}", err=True)
+    foreseen = expected_s(request.durations, len(planned.sizes), planned.tests)
+    click.echo(f"{len(planned.sizes)} sizes, {len(planned.tests)} tests: about {rounded(foreseen)}", err=True)
     with open_progress(quiet=options["quiet"], verbose=options["verbose"]) as progress:
         done = run_suite(
-            request,
-            _opener(options),
+            suite_of(request, _opener(options), note=progress.note),
             out=options["out"],
             resume=options["resume"],
             progress=progress.note,
             note=progress.note,
         )
+    return finish(done, options, required)
+
+
+def finish(done: SuiteRun, options: dict[str, Any], required: Requirements | None) -> int:
+    """Show a suite, say what is missed or missing, and give the exit code."""
     unwritten = reports.show_run(done.path, options)
     unfinished = reports.tell_why_unfinished(done.end, done.path, words.count(len(done.tests), "test"))
     if unfinished:
@@ -145,10 +150,10 @@ def _opener(options: dict[str, Any]) -> Callable[[SearchRequest], Open]:
     return open_for
 
 
-def _rounded(seconds: float) -> str:
+def rounded(seconds: float) -> str:
     """Write a forecast as people say it.
 
-    >>> _rounded(1234.0), _rounded(30000.0)
+    >>> rounded(1234.0), rounded(30000.0)
     ('21 min', '8 h 20 min')
     """
     return format_duration(60.0 * round(max(seconds, 60.0) / 60))

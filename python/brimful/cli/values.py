@@ -102,6 +102,8 @@ def _reader(parse: Callable[[str], float]) -> Reader:
 
 seconds = _reader(units.parse_duration)
 ratio = _reader(units.parse_ratio)
+small_ratio = _reader(units.parse_small_ratio)
+load = _reader(units.parse_load)
 
 
 def failure_options(policies: str) -> Callable[[Command], Command]:

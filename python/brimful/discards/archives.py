@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import tarfile
 from collections.abc import Callable, Iterator
@@ -10,8 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, NoReturn, Protocol, TypeVar
 
 from isal import isal_zlib
-
-from brimful.discards.texts import encoding_of
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer as Buffer
@@ -219,8 +218,8 @@ def _lines(place: Place, stream: Readable) -> Iterator[Piece | Unread]:
     line = 1
     try:
         while block := stream.read(BLOCK_BYTES):
-            if not parts and line == 1 and encoding_of(block) == ("utf-8", 3):
-                block = block[3:]
+            if not parts and line == 1:
+                block = block.removeprefix(codecs.BOM_UTF8)
             parts.append(block)
             size += len(block)
             if size >= PIECE_BYTES and b"\n" in block:

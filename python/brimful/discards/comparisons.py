@@ -9,12 +9,12 @@ import numpy as np
 
 from brimful.discards import findings
 from brimful.discards.daily import Rows, by_site, rounded_points
-from brimful.discards.density import Density, common_densities, density
 from brimful.discards.modes import Mode
-from brimful.discards.statistics import compare_paired, compare_samples, dose_classes, dose_response
-from brimful.discards.within import compare_within
 from brimful.records import Finding, Record, Series
+from brimful.statistics.before_after import compare_paired, compare_samples, dose_classes, dose_response
+from brimful.statistics.density import Density, common_densities, density
 from brimful.statistics.ranks import Values
+from brimful.statistics.within import compare_within
 
 STATISTICS = {"download_max": "max_bps", "download_mean": "mean_bps", "download_median": "median_bps"}
 """Quantity: the column that it is of each client."""

@@ -11,7 +11,6 @@ from ibis.expr.types import Table
 
 from brimful.discards import findings
 from brimful.discards.capacities import Capacities
-from brimful.discards.change_points import change_points
 from brimful.discards.expressions import (
     BIN_S,
     DISCARDS,
@@ -24,6 +23,7 @@ from brimful.discards.expressions import (
 )
 from brimful.discards.schema import WIDTHS
 from brimful.records import Finding, Record, Series
+from brimful.statistics.change_points import change_points
 
 BINS_A_DAY = 86400 // BIN_S
 DIGITS = 6

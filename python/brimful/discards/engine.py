@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import socket
 import time
 import uuid
 from abc import ABC, abstractmethod
@@ -36,6 +37,8 @@ COLUMNS = {"samples": schema.SAMPLES, "tests": schema.TESTS}
 MEMORY_LIMIT = "3GB"
 WORKERS_S = 120.0
 """How long a cluster may take to start the first executor."""
+ANSWER_S = 5.0
+"""How long a master may take to take a connection."""
 _NO_CONNECTOR = (
     "Spark has no connector for S3; give it org.apache.hadoop:hadoop-aws of the version of its hadoop-client, "
     "by PYSPARK_SUBMIT_ARGS='--packages org.apache.hadoop:hadoop-aws:3.4.1 pyspark-shell'"
@@ -277,6 +280,8 @@ def connect_spark(store: Store, *, master: str | None = None, driver_memory: str
     except ImportError as error:
         raise absent("Spark", "spark") from error
     builder = SparkSession.builder.appName("brimful")
+    if master is not None and master.startswith("spark://"):
+        _check_that_it_answers(master)
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ or SparkSession.getActiveSession() is not None
     if master is not None or not submitted:
         builder = builder.master(master or "local[*]").config("spark.driver.memory", driver_memory)
@@ -293,11 +298,24 @@ def connect_spark(store: Store, *, master: str | None = None, driver_memory: str
         message = "Spark cannot start: is Java 17 or later installed, and does JAVA_HOME point to it?"
         raise UsageError(message) from error
     except Py4JError as error:
-        message = f"Spark cannot start on {master}: is this the name of a master that this machine can reach?"
-        raise UsageError(message) from error
+        raise UsageError(_no_master(master)) from error
     if master is not None and master.startswith("spark://"):
         _wait_for_workers(session, master)
     return Spark(store, session)
+
+
+def _check_that_it_answers(master: str) -> None:
+    """Connect to one of the masters: Spark itself gives up after a minute only."""
+    for address in master.removeprefix("spark://").split(","):
+        host, _, port = address.rpartition(":")
+        with contextlib.suppress(OSError, ValueError):
+            socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER_S).close()
+            return
+    raise UsageError(_no_master(master))
+
+
+def _no_master(master: str | None) -> str:
+    return f"Spark cannot start on {master}: is this the name of a master that this machine can reach?"
 
 
 def _wait_for_workers(session: SparkSession, master: str) -> None:

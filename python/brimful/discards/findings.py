@@ -12,11 +12,11 @@ from dataclasses import asdict
 from datetime import date
 from typing import TypeVar
 
-from brimful.discards.change_points import ChangePoint
-from brimful.discards.statistics import Comparison, DoseResponse, PairedComparison, holm
-from brimful.discards.within import WithinClients
 from brimful.records import Finding
+from brimful.statistics.before_after import Comparison, DoseResponse, PairedComparison, holm
+from brimful.statistics.change_points import ChangePoint
 from brimful.statistics.ranks import Interval
+from brimful.statistics.within import WithinClients
 
 QUANTITIES = {
     "download_max": "best download of each client",

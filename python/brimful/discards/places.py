@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import functools
+import io
 import os
 import shutil
 import tempfile
@@ -53,8 +54,13 @@ class Place(ABC):
         """Give the content of a file; nothing where there is none."""
 
     @abstractmethod
+    def replacing(self, name: str) -> contextlib.AbstractContextManager[BinaryIO]:
+        """Put what is written into the place of a file's content, unless the block fails."""
+
     def write(self, name: str, content: bytes) -> None:
         """Put a content in the place of a file's."""
+        with self.replacing(name) as file:
+            file.write(content)
 
     @abstractmethod
     def append(self, name: str, lines: bytes) -> None:
@@ -103,14 +109,15 @@ class Directory(Place):
         except FileNotFoundError:
             return None
 
-    def write(self, name: str, content: bytes) -> None:
-        """Put a content in the place of a file's."""
+    @contextlib.contextmanager
+    def replacing(self, name: str) -> Iterator[BinaryIO]:
+        """Put what is written into the place of a file's content, unless the block fails."""
         path = self.path / name
         # Hidden from readers of the store in the meantime, and written over by the next attempt.
         temporary = path.with_name(f".{path.name}.new")
         path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("wb") as file:
-            file.write(content)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
@@ -204,10 +211,14 @@ class Bucket(Place):
             except FileNotFoundError:
                 return None
 
-    def write(self, name: str, content: bytes) -> None:
-        """Put a content in the place of a file's."""
+    @contextlib.contextmanager
+    def replacing(self, name: str) -> Iterator[BinaryIO]:
+        """Put what is written into the place of a file's content, unless the block fails."""
+        # A stream to a bucket would keep what it was given even then.
+        content = io.BytesIO()
+        yield content
         with self._in_words(), self.system.open_output_stream(f"{self._base}/{name}") as file:
-            file.write(content)
+            file.write(content.getbuffer())
 
     def append(self, name: str, lines: bytes) -> None:
         """Add whole lines to a file."""

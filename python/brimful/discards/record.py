@@ -18,8 +18,8 @@ from brimful.discards.engine import Engine, Follow, Question
 from brimful.discards.expressions import FEWEST_TESTS, Days
 from brimful.discards.modes import Mode
 from brimful.discards.splits import Split
-from brimful.discards.statistics import LEAST_CLIENTS
 from brimful.records import Finding, Record, Series, Warning
+from brimful.statistics.before_after import LEAST_CLIENTS
 
 SUBJECT = "switch-discards"
 WINDOW = datetime.timedelta(days=15)

@@ -14,11 +14,11 @@ from ibis.expr.types import Table, Value
 
 from brimful.discards import analysis
 from brimful.discards.daily import PREFIX_OF_SPLITS, Rows, rounded_points, unix_day
-from brimful.discards.density import density
 from brimful.discards.expressions import DISCARDS, OCTETS, TEST, UNICAST, Days
 from brimful.discards.schema import TESTS
 from brimful.errors import UsageError
 from brimful.records import Record, Series
+from brimful.statistics.density import density
 
 PLACES = ("figure", "panel", "colour")
 MOST_SERIES = 200

@@ -127,11 +127,11 @@ class Store:
         BrimfulError
             When they cannot be written; what was there is untouched.
         """
-        content = pa.BufferOutputStream()
-        pq.write_table(
-            rows, content, compression="zstd", use_dictionary=_REPETITIVE, column_encoding=_encodings(rows.schema)
-        )
-        self.keep(self.file(partition), content.getvalue().to_pybytes())
+        name = self.file(partition)
+        with self._kept(name), self.place.replacing(name) as file:
+            pq.write_table(
+                rows, file, compression="zstd", use_dictionary=_REPETITIVE, column_encoding=_encodings(rows.schema)
+            )
 
     def sites(self, table: str) -> list[str]:
         """Give the sites that a table has rows of, sorted."""
@@ -169,8 +169,14 @@ class Store:
         BrimfulError
             When it cannot be written; what was there is untouched.
         """
-        try:
+        with self._kept(name):
             self.place.write(name, content)
+
+    @contextlib.contextmanager
+    def _kept(self, name: str) -> Iterator[None]:
+        """Say how to go on where a file cannot be written."""
+        try:
+            yield
         except OSError as error:
             message = (
                 f"{self.path}/{name}: cannot write: {error.strerror}; make room and ingest again, what is in stays"
@@ -197,13 +203,8 @@ class Store:
 
     def _append(self, name: str, lines: list[dict[str, Any]]) -> None:
         content = b"".join(json.dumps(line, ensure_ascii=False).encode() + b"\n" for line in lines)
-        try:
+        with self._kept(name):
             self.place.append(name, content)
-        except OSError as error:
-            message = (
-                f"{self.path}/{name}: cannot write: {error.strerror}; make room and ingest again, what is in stays"
-            )
-            raise BrimfulError(message) from error
 
 
 _REPETITIVE = [

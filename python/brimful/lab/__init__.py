@@ -43,16 +43,16 @@ class Lab:
         self,
         lab_id: str,
         device: Device,
-        ip: int,
-        mtu: int,
+        place: Place,
         keepers: list[Keeper],
         programs: Programs,
         settings: Settings,
     ) -> None:
         self._id = lab_id
         self._device = device
-        self._ip = ip
-        self._mtu = mtu
+        self._ip = place.ip
+        self._mtu = place.mtu
+        self._ports = place.tester_ports
         self._keepers = keepers
         self._programs = programs
         self._settings = settings
@@ -84,12 +84,22 @@ class Lab:
     @property
     def router_macs(self) -> tuple[str, ...]:
         """The next hops of the tester's ports, in their order; empty unless the device is a router."""
-        return devices.ROUTER_MACS if self._routes else ()
+        return devices.ROUTER_MACS[: len(self._ports)] if self._routes else ()
+
+    @property
+    def ports(self) -> tuple[str, ...]:
+        """The tester's ports."""
+        return self._ports
+
+    @property
+    def macs(self) -> tuple[str, ...]:
+        """The Ethernet addresses of the tester's ports, in their order."""
+        return devices.TESTER_MACS[: len(self._ports)]
 
     @property
     def cables(self) -> dict[str, str]:
         """The tester's ports and the device's end of each; empty where there is no device."""
-        return {} if self._device is Device.WIRE else devices.CABLES
+        return {} if self._device is Device.WIRE else {port: devices.CABLES[port] for port in self._ports}
 
     @property
     def _routes(self) -> bool:
@@ -115,6 +125,11 @@ class Lab:
         return self._keepers[min(1, len(self._keepers) - 1)].namespace.command(argv)
 
     @property
+    def forget_command(self) -> list[str]:
+        """The command line that makes the device forget the addresses that it has learned; empty where nothing does."""
+        return self.device_command(self._settings.forget) if self._settings.forget else []
+
+    @property
     def tester_cpus(self) -> tuple[int, ...]:
         """CPUs that are the tester's alone: of its only thread, or of the one that sends and the one that receives."""
         return devices.tester_cpus(self._device)
@@ -133,7 +148,7 @@ class Lab:
             Options that are given once a port come in the order of the ports; traffic that port `ta` sends has the
             first source and the first destination.
         """
-        arguments = [word for port in devices.TESTER_PORTS for word in ("--port", port)]
+        arguments = [word for port in self._ports for word in ("--port", port)]
         arguments += [word for cpu in (self.tester_cpus if cpus is None else cpus) for word in ("--cpu", str(cpu))]
         if self._routes:
             arguments += [word for mac in self.router_macs for word in ("--next-hop-mac", mac)]
@@ -164,8 +179,8 @@ class Lab:
             "work": self._settings.work,
             **self._settings.details,
             "privilege": "user namespace" if self.tester.in_user_namespace else "root",
-            "tester_ports": list(devices.TESTER_PORTS),
-            "tester_macs": list(devices.TESTER_MACS),
+            "tester_ports": list(self._ports),
+            "tester_macs": list(self.macs),
             "counters": sorted(self.counters()),
         }
         if self._routes:
@@ -224,11 +239,15 @@ class Lab:
 
     def _check(self, *, tester_listens: bool = False) -> None:
         """Make sure that frames pass the device both ways."""
-        next_hops = self.router_macs or tuple(reversed(devices.TESTER_MACS))
         forwarder = self._settings.forwarder
         is_over = (lambda: False) if forwarder is None else forwarder.is_over
         obstacle = health.find_obstacle(
-            self.tester, ip=self._ip, mtu=self._mtu, next_hops=next_hops, is_over=is_over, tester_listens=tester_listens
+            self.tester,
+            ip=self._ip,
+            mtu=self._mtu,
+            ways=self._ways(),
+            is_over=is_over,
+            tester_listens=tester_listens,
         )
         if obstacle is None and forwarder is not None:
             forwarder.accept()
@@ -243,6 +262,17 @@ class Lab:
             reason = f"{obstacle}, and {failure}"
         message = f"lab:{self._device} does not work: {reason}"
         raise MeasureError(message)
+
+    def _ways(self) -> list[health.Way]:
+        """Give a way out of each port and a way into each: to the next one, or along the cable."""
+        count = len(self._ports)
+        is_cabled = self._device is Device.WIRE
+        ways = []
+        for sender in range(count):
+            receiver = sender ^ 1 if is_cabled else (sender + 1) % count
+            next_hop = self.router_macs[sender] if self._routes else self.macs[receiver]
+            ways.append(health.Way(sender, receiver, next_hop))
+        return ways
 
     def keep(self) -> None:
         """Let the lab outlive this process, until `brimful lab clean` ends it."""
@@ -305,9 +335,10 @@ def open_lab(device: str, *, ip: int = 4, mtu: int = devices.DEFAULT_MTU, **opti
             keepers.append(start_keeper(lab_id, "device", beside=tester))
         state.save(_entry(lab_id, kind, owner, keepers))
         programs = Programs(keepers[-1].namespace, keepers, devices.device_cpus())
-        settings = catalogue.build(kind, Place(tester, programs, ip, mtu), chosen)
+        place = Place(tester, programs, ip, mtu, catalogue.ports_of(chosen))
+        settings = catalogue.build(kind, place, chosen)
         state.save(_entry(lab_id, kind, owner, keepers))
-        lab = Lab(lab_id, kind, ip, mtu, keepers, programs, settings)
+        lab = Lab(lab_id, kind, place, keepers, programs, settings)
         lab._check()
     except BaseException:
         _close(lab_id, keepers)

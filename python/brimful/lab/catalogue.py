@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from brimful.errors import UsageError
+from brimful.errors import UsageError, did_you_mean
 from brimful.lab import devices, openvswitch, program, switch, testpmd, xdp
 from brimful.lab.devices import Device
 
@@ -43,6 +43,8 @@ class Row:
 
 
 _LONGEST_LISTED = 48
+PORTS = Option("ports", range(devices.LEAST_PORTS, devices.MOST_PORTS + 1), devices.LEAST_PORTS)
+"""Of the tester and of the device. Devices without it have two."""
 _MOST_WRITTEN = 2
 """Words of an option that lists of devices show."""
 # The most that brimful-forwarder takes.
@@ -52,7 +54,7 @@ DEVICES: Mapping[Device, Row] = {
     Device.BRIDGE: Row(
         meaning="a Linux bridge",
         build=devices.build_bridge,
-        options=(Option("work", _WORK, devices.DEFAULT_WORK),),
+        options=(PORTS, Option("work", _WORK, devices.DEFAULT_WORK)),
     ),
     Device.ROUTER: Row(
         meaning="a Linux router",
@@ -69,7 +71,7 @@ DEVICES: Mapping[Device, Row] = {
     Device.OVS: Row(
         meaning="Open vSwitch in user space",
         build=openvswitch.build_open_vswitch,
-        options=(Option("ports", ("system", "afxdp"), "system"),),
+        options=(PORTS, Option("back_end", ("system", "afxdp"), "system")),
         check_needs=openvswitch.check_needs,
     ),
     Device.TESTPMD: Row(
@@ -82,9 +84,12 @@ DEVICES: Mapping[Device, Row] = {
         meaning="our own OpenFlow switch",
         build=switch.build_switch,
         options=(
+            PORTS,
             Option("table", "FILE", ""),
             Option("threads", range(1, 3), 1),
-            Option("ports", ("fastest", "packet", "packet-blocks", "xdp-native", "xdp-generic"), "fastest"),
+            Option("back_end", ("fastest", "packet", "packet-blocks", "xdp-native", "xdp-generic"), "fastest"),
+            Option("addresses", range(1, switch.MOST_ADDRESSES + 1), switch.MOST_ADDRESSES),
+            Option("learning_rate", range(1_000_001), 0),
         ),
         check_needs=switch.find_switch,
     ),
@@ -98,7 +103,11 @@ DEVICES: Mapping[Device, Row] = {
             Option("input", ("program", "queue"), "program"),
         ),
     ),
-    Device.WIRE: Row(meaning="no device: the tester's ports cabled to each other", build=devices.build_wire),
+    Device.WIRE: Row(
+        meaning="no device: the tester's ports cabled in pairs",
+        build=devices.build_wire,
+        options=(PORTS,),
+    ),
 }
 """Each device and its row; a new one needs a name in `Device`, a row here, and what builds it."""
 
@@ -115,7 +124,7 @@ def parse_device(text: str, given: Mapping[str, int | str]) -> tuple[Device, Opt
     try:
         device = Device(name)
     except ValueError:
-        message = f"there is no device {name!r}: use one of {', '.join(Device)}"
+        message = f"there is no device {name!r}{did_you_mean(name, Device)}: use one of {', '.join(Device)}"
         raise UsageError(message) from None
     asked = dict(given)
     words = rest.split(",") if rest else []
@@ -131,7 +140,8 @@ def parse_device(text: str, given: Mapping[str, int | str]) -> tuple[Device, Opt
     options: Options = {option.name: _read_option(option, asked.pop(option.name, option.default)) for option in known}
     if asked:
         advice = f"use {', '.join(options)}" if options else "it has none"
-        message = f"device {device} has no option {next(iter(asked))!r}: {advice}"
+        wrong = next(iter(asked))
+        message = f"device {device} has no option {wrong!r}{did_you_mean(wrong, options)}: {advice}"
         raise UsageError(message)
     return device, options
 
@@ -147,7 +157,7 @@ def _read_option(option: Option, value: int | str) -> int | str:
     if isinstance(values, str):
         return str(value)
     if value not in values:
-        message = f"{option.name} is {value}: use one of {', '.join(values)}"
+        message = f"{option.name} is {value}{did_you_mean(str(value), values)}: use one of {', '.join(values)}"
         raise UsageError(message)
     return value
 
@@ -165,9 +175,15 @@ def check_needs(device: Device) -> None:
         check()
 
 
+def ports_of(options: Options) -> int:
+    """Give how many ports a lab has with these options of its device."""
+    return int(options.get(PORTS.name, PORTS.default))
+
+
 def build(device: Device, place: Place, options: Mapping[str, Any]) -> Settings:
     """Build a device, and start its programs."""
-    return DEVICES[device].build(place, **options)
+    others = {name: value for name, value in options.items() if name != PORTS.name}
+    return DEVICES[device].build(place, **others)
 
 
 def listing() -> list[tuple[str, str]]:

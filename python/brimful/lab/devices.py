@@ -20,6 +20,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from brimful.errors import UsageError
 from brimful.lab import links
 from brimful.lab.links import Offload
 from brimful.lab.namespaces import tool
@@ -31,8 +32,13 @@ if TYPE_CHECKING:
     from brimful.lab.programs import Programs
 
 
+SIDES = "abcdefghijklmnop"
+"""A lab has as many of them as ports; the tables of names and addresses below have all."""
+LEAST_PORTS, MOST_PORTS = 2, len(SIDES)
+
+
 class Device(StrEnum):
-    """What frames pass between the tester's two ports."""
+    """What frames pass between the tester's ports."""
 
     BRIDGE = "bridge"
     ROUTER = "router"
@@ -96,6 +102,8 @@ class Settings:
     details: dict[str, str | int] = field(default_factory=dict)
     """What else there is to say of this device."""
     forwarder: Forwarder | None = None
+    forget: tuple[str, ...] = ()
+    """A program and its arguments: makes it forget the addresses that it has learned; empty where nothing does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +116,23 @@ class Place:
     ip: int
     """4 or 6."""
     mtu: int
+    ports: int = LEAST_PORTS
+    """How many the tester has, and the device."""
 
     @property
     def device(self) -> Namespace:
         """The namespace of the device."""
         return self.programs.namespace
+
+    @property
+    def tester_ports(self) -> tuple[str, ...]:
+        """The tester's ports."""
+        return TESTER_PORTS[: self.ports]
+
+    @property
+    def queues(self) -> tuple[str, ...]:
+        """Where there is an input stage, the other ends of the interfaces that forward."""
+        return tuple(f"q{side}" for side in SIDES[: self.ports])
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +147,11 @@ class Network:
     """Everything in here is routed to the tester, so that it can use as many addresses as it wants."""
 
 
-SIDES = ("a", "b")
-TESTER_PORTS = ("ta", "tb")
+TESTER_PORTS = tuple(f"t{side}" for side in SIDES)
 CABLES = {port: f"d{side}" for port, side in zip(TESTER_PORTS, SIDES, strict=True)}
 """Port of the tester: the device's end of its cable."""
-QUEUES = tuple(f"q{side}" for side in SIDES)
-"""Where there is an input stage, the other ends of the interfaces that forward."""
-TESTER_MACS = ("02:62:66:00:00:1a", "02:62:66:00:00:1b")
-ROUTER_MACS = ("02:62:66:00:00:0a", "02:62:66:00:00:0b")
+TESTER_MACS = tuple(f"02:62:66:00:00:{0x1A + index:02x}" for index in range(len(SIDES)))
+ROUTER_MACS = tuple(f"02:62:66:00:00:{0x0A + index:02x}" for index in range(len(SIDES)))
 
 # RFC 2544 section C.2.2 (198.18.0.0/15) and RFC 5180 section 8 (2001:2::/48), both cut in half.
 NETWORKS = {
@@ -165,14 +182,16 @@ _CLASSIFIERS = ("matchall", "u32 match u32 0 0")
 
 
 def build_wire(place: Place) -> Settings:
-    """Join the tester's ports directly."""
-    tester, mtu = place.tester, place.mtu
-    (a, b), (mac_a, mac_b) = TESTER_PORTS, TESTER_MACS
-    links.configure(
-        tester, [f"link add name {a} mtu {mtu} address {mac_a} type veth peer name {b} mtu {mtu} address {mac_b}"]
-    )
-    links.silence(tester, TESTER_PORTS)
-    links.configure(tester, [f"link set dev {name} up" for name in TESTER_PORTS])
+    """Join the tester's ports directly, each one to the next."""
+    tester, mtu, ports = place.tester, place.mtu, place.tester_ports
+    if place.ports % 2:
+        message = f"lab:wire joins its ports in pairs: ports={place.ports} leaves one over, give an even number"
+        raise UsageError(message)
+    ends = [f"name {port} mtu {mtu} address {mac}" for port, mac in zip(ports, TESTER_MACS, strict=False)]
+    cables = zip(ends[::2], ends[1::2], strict=True)
+    links.configure(tester, [f"link add {end} type veth peer {peer}" for end, peer in cables])
+    links.silence(tester, ports)
+    links.configure(tester, [f"link set dev {name} up" for name in ports])
     return Settings(Input.NONE, 0, 0, ())
 
 
@@ -186,9 +205,10 @@ def build_bridge(place: Place, *, work: int) -> Settings:
     links.silence(device, ["br0"])
     masters = [f"link set dev {port} master br0" for port in settings.ports]
     links.configure(device, [*masters, "link set dev br0 up"])
-    known = zip(TESTER_MACS, settings.ports, strict=True)
+    known = zip(TESTER_MACS, settings.ports, strict=False)
     links.configure_bridge(device, [f"fdb replace {mac} dev {port} master static" for mac, port in known])
-    return settings
+    forget = (tool("ip"), "link", "set", "dev", "br0", "type", "bridge", "fdb_flush")
+    return replace(settings, forget=forget)
 
 
 def build_router(place: Place, *, work: int) -> Settings:
@@ -205,7 +225,7 @@ def build_router(place: Place, *, work: int) -> Settings:
         values["net/ipv6/conf/all/forwarding"] = 1
     links.set_kernel_parameters(device, values)
     commands: list[str] = []
-    for port, mac, network in zip(settings.ports, TESTER_MACS, NETWORKS[ip], strict=True):
+    for port, mac, network in zip(settings.ports, TESTER_MACS, NETWORKS[ip], strict=False):
         if ip == 4:
             commands.append(f"address add {network.router}/24 dev {port}")
         else:
@@ -220,12 +240,12 @@ def build_router(place: Place, *, work: int) -> Settings:
 
 def build_ports(place: Place, *, work: int) -> Settings:
     """Join the tester's ports to ports of the device behind its input stage."""
-    tester, device = place.tester, place.device
+    device = place.device
     classifier = find_classifier(device)
     # The interface that forwards has the address that the tester sees as the device's, wherever it sits.
     end_macs = ROUTER_MACS if classifier is None else tuple(mac.replace("02:", "06:", 1) for mac in ROUTER_MACS)
     ends = lay_cables(place, end_macs)
-    settings = _queue_input(device, classifier, mtu=place.mtu) if classifier else _thread_input(tester, device, ends)
+    settings = _queue_input(place, classifier) if classifier else _thread_input(place, ends)
     applied = work if work and _add_work(device, settings.ports, work) else 0
     return replace(settings, work=applied)
 
@@ -233,27 +253,29 @@ def build_ports(place: Place, *, work: int) -> Settings:
 def lay_cables(place: Place, end_macs: Sequence[str] = ROUTER_MACS) -> tuple[str, ...]:
     """Join the tester's ports to the device's ends, which it returns."""
     tester, device, mtu = place.tester, place.device, place.mtu
-    ends = tuple(CABLES[port] for port in TESTER_PORTS)
-    for port, mac, end, end_mac in zip(TESTER_PORTS, TESTER_MACS, ends, end_macs, strict=True):
+    ports = place.tester_ports
+    ends = tuple(CABLES[port] for port in ports)
+    for port, mac, end, end_mac in zip(ports, TESTER_MACS, ends, end_macs, strict=False):
         peer = f"peer name {end} mtu {mtu} address {end_mac} netns {device.keeper.pid}"
         links.configure(tester, [f"link add name {port} mtu {mtu} address {mac} type veth {peer}"])
-    links.silence(tester, TESTER_PORTS)
+    links.silence(tester, ports)
     links.silence(device, ends)
-    links.configure(tester, [f"link set dev {port} up" for port in TESTER_PORTS])
+    links.configure(tester, [f"link set dev {port} up" for port in ports])
     links.configure(device, [f"link set dev {end} up" for end in ends])
     return ends
 
 
-def _queue_input(device: Namespace, classifier: str, *, mtu: int) -> Settings:
-    queues, ports = list(QUEUES), [f"p{side}" for side in SIDES]
-    for queue, port, mac in zip(queues, ports, ROUTER_MACS, strict=True):
+def _queue_input(place: Place, classifier: str) -> Settings:
+    device, mtu, queues = place.device, place.mtu, place.queues
+    ports = [f"p{side}" for side in SIDES[: place.ports]]
+    for queue, port, mac in zip(queues, ports, ROUTER_MACS, strict=False):
         peer = f"peer name {port} mtu {mtu} address {mac}"
         links.configure(device, [f"link add name {queue} mtu {mtu} type veth {peer}"])
     links.silence(device, [*queues, *ports])
     links.configure(device, [f"link set dev {name} up" for name in (*queues, *ports)])
     threaded = _receive_in_threads(device, ports, senders_in=device, senders=queues)
     commands: list[str] = []
-    for side, queue in zip(SIDES, queues, strict=True):
+    for side, queue in zip(SIDES, queues, strict=False):
         rule = f"ingress protocol all prio 1 {classifier} action mirred egress"
         commands += [
             f"qdisc add dev d{side} clsact",
@@ -272,8 +294,8 @@ def _queue_input(device: Namespace, classifier: str, *, mtu: int) -> Settings:
     return Settings(Input.QUEUE, _RING_FRAMES, 0, tuple(ports))
 
 
-def _thread_input(tester: Namespace, device: Namespace, ends: Sequence[str]) -> Settings:
-    if _receive_in_threads(device, ends, senders_in=tester, senders=TESTER_PORTS):
+def _thread_input(place: Place, ends: Sequence[str]) -> Settings:
+    if _receive_in_threads(place.device, ends, senders_in=place.tester, senders=place.tester_ports):
         return Settings(Input.THREAD, _RING_FRAMES, 0, tuple(ends))
     return Settings(Input.INLINE, 0, 0, tuple(ends))
 

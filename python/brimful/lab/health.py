@@ -8,7 +8,7 @@ import socket
 import struct
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from brimful.lab import devices
 
@@ -75,16 +75,25 @@ _IPV4_HEADER_LEN = 20
 _IPV6_HEADER_LEN = 40
 
 
+class Way(NamedTuple):
+    """From one port of the tester to another, by their places in the order of the ports."""
+
+    sender: int
+    receiver: int
+    next_hop: str
+    """The Ethernet address that the frames go to."""
+
+
 def find_obstacle(
     tester: Namespace,
     *,
     ip: int,
     mtu: int,
-    next_hops: Sequence[str],
+    ways: Sequence[Way],
     is_over: Callable[[], bool] = lambda: False,
     tester_listens: bool = False,
 ) -> str | None:
-    """Send frames through the device both ways; return, in one line, which way none came through.
+    """Send frames through the device; return, in one line, which way none came through.
 
     Parameters
     ----------
@@ -94,20 +103,20 @@ def find_obstacle(
         4 or 6: what the frames are.
     mtu
         How long their packets are: a device may pass short frames and lose long ones.
-    next_hops
-        The MAC addresses that the ports send to.
+    ways
+        One from each port.
     is_over
         Says that the device has failed, so that no frame need be waited for.
     tester_listens
         Whether a tester has opened the ports.
     """
-    near, far = devices.NETWORKS[ip]
-    here, there = devices.TESTER_PORTS
-    ways = {
-        here: (there, _frame(next_hops[0], devices.TESTER_MACS[0], near.tester, far.tester, mtu).hex()),
-        there: (here, _frame(next_hops[1], devices.TESTER_MACS[1], far.tester, near.tester, mtu).hex()),
-    }
-    request = json.dumps([_PATIENCE_S, _MARK, ways])
+    frames = {}
+    for sender, receiver, next_hop in ways:
+        # Only a router looks at the networks, and it has two ports.
+        source, destination = (devices.NETWORKS[ip][port % 2].tester for port in (sender, sender + 1))
+        frame = _frame(next_hop, devices.TESTER_MACS[sender], source, destination, mtu)
+        frames[devices.TESTER_PORTS[sender]] = (devices.TESTER_PORTS[receiver], frame.hex())
+    request = json.dumps([_PATIENCE_S, _MARK, frames])
     program = _COUNTING_PROBE_PROGRAM if tester_listens else _PROBE_PROGRAM
     command = tester.command([sys.executable, "-I", "-S", "-c", program, request])
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as probe:

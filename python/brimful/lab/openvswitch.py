@@ -6,11 +6,11 @@ import os
 import subprocess
 
 from brimful.errors import MeasureError
-from brimful.lab import devices
-from brimful.lab.devices import Input, Place, Settings
+from brimful.lab import devices, switch
+from brimful.lab.devices import LEAST_PORTS, Input, Place, Settings
 from brimful.lab.programs import Ending, find_program
 
-_TOOLS = ("ovs-vswitchd", "ovsdb-server", "ovsdb-tool", "ovs-vsctl", "ovs-ofctl")
+_TOOLS = ("ovs-vswitchd", "ovsdb-server", "ovsdb-tool", "ovs-vsctl", "ovs-ofctl", "ovs-appctl")
 _SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
 _QUIET = ("-vconsole:warn", "-vsyslog:off", "-vfile:off")
 _TAP = "/dev/net/tun"
@@ -40,8 +40,10 @@ def check_needs() -> None:
         raise MeasureError(message) from None
 
 
-def build_open_vswitch(place: Place, *, ports: str) -> Settings:
-    """Let Open vSwitch pass frames between the device's ends: one flow for each direction, and no learning.
+def build_open_vswitch(place: Place, *, back_end: str) -> Settings:
+    """Let Open vSwitch pass frames between the device's ends.
+
+    Between two ports there is one flow for each direction, and no learning; among more it learns where addresses are.
 
     Its ports are of type `system`, packet sockets that its main thread reads, or `afxdp`, rings that a thread polls.
     """
@@ -61,7 +63,7 @@ def build_open_vswitch(place: Place, *, ports: str) -> Settings:
     ]
     device.run([*configure, "--no-wait", "init", "--", "set", "Open_vSwitch", ".", *settings])
     daemon = [tools["ovs-vswitchd"], *_QUIET, f"--unixctl={directory}/switch.ctl", socket]
-    switch = programs.start("ovs-vswitchd", ["env", *places, *daemon], Ending.SIGNAL)
+    running = programs.start("ovs-vswitchd", ["env", *places, *daemon], Ending.SIGNAL)
     # In secure mode there is no flow that is not asked for here.
     commands = ["add-br", "ovs0", "--", "set", "bridge", "ovs0", "datapath_type=netdev", "fail_mode=secure"]
     for number, end in enumerate(ends, start=1):
@@ -74,17 +76,17 @@ def build_open_vswitch(place: Place, *, ports: str) -> Settings:
             "set",
             "interface",
             end,
-            f"type={ports}",
+            f"type={back_end}",
             f"ofport_request={number}",
         ]
     done = device.attempt([*configure, *commands])
     if done.returncode != 0:
-        said = switch.failure() or " ".join(done.stderr.split())
+        said = running.failure() or " ".join(done.stderr.split())
         message = f"lab:ovs: Open vSwitch does not take its ports within {_PATIENCE_S} s: {said}"
         raise MeasureError(message)
-    flows = "".join(f"in_port={here},actions=output:{there}\n" for here, there in ((1, 2), (2, 1)))
+    flows = switch.FORWARDING if place.ports == LEAST_PORTS else switch.LEARNING
     device.run([tools["ovs-ofctl"], "add-flows", f"unix:{directory}/ovs0.mgmt", "-"], text=flows)
     version = subprocess.run([tools["ovs-vswitchd"], "--version"], capture_output=True, text=True, check=False).stdout
-    return Settings(
-        Input.PROGRAM, 0, 0, ends, {"version": version.partition("\n")[0].rpartition(" ")[2], "ports": ports}
-    )
+    details: dict[str, str | int] = {"version": version.partition("\n")[0].rpartition(" ")[2], "back_end": back_end}
+    forget = (tools["ovs-appctl"], "-t", f"{directory}/switch.ctl", "fdb/flush", "ovs0")
+    return Settings(Input.PROGRAM, 0, 0, ends, details, forget=forget)

@@ -26,6 +26,8 @@ _CPU = "{cpu}"
 """A processor that the tester leaves to the device, for programs that poll on one."""
 _EXAMPLE = "run='./forwarder {a} {b}'"
 _LOOK_S = 0.02
+_LAST_STEPS_S = 1.0
+"""What a command that sets something up may still do once frames pass."""
 _LINE_PATIENCE_S = 60.0
 """Of a program that says when it is ready: some set up memory for half a minute."""
 # The first process of a process namespace: the kernel kills the whole of it with this one, and this one with the
@@ -54,7 +56,7 @@ _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
 _SIGNALLED = 128
 _LAST_LINES = 5
 """Of what it wrote: the reason is seldom in the very last."""
-_QUOTES = ("'", '"')
+_QUOTES = frozenset("'\"")
 
 
 def split_options(text: str, names: Sequence[str]) -> list[str]:
@@ -64,28 +66,31 @@ def split_options(text: str, names: Sequence[str]) -> list[str]:
     ['run=fwd --vdev=tap0,iface={a} {b}', 'restart=trial']
     >>> split_options("run='fwd {a},{b}',ready='one, restart=two'", ["run", "ready", "restart"])
     ['run=fwd {a},{b}', 'ready=one, restart=two']
+    >>> split_options("run='./my fwd' {a} {b},restart=trial", ["run", "restart"])
+    ["run='./my fwd' {a} {b}", 'restart=trial']
     """
     words: list[str] = []
-    quote = ""
     for part in text.split(",") if text else []:
-        name, equals, value = part.partition("=")
-        begins = not quote and ((equals != "" and name in names) or not words or not words[-1].startswith("run="))
-        if begins:
-            words.append(part)
-            quote = value[:1] if value[:1] in _QUOTES else ""
-        else:
+        name, equals, _ = part.partition("=")
+        is_option = equals != "" and name in names
+        if words and (_is_open(words[-1]) or (words[-1].startswith("run=") and not is_option)):
             words[-1] += f",{part}"
-        whole = words[-1].partition("=")[2]
-        if quote and len(whole) > 1 and whole.endswith(quote):
-            words[-1] = _without_quotes(words[-1], quote)
-            quote = ""
-    return words
+        else:
+            words.append(part)
+    return [_without_quotes(word) for word in words]
 
 
-def _without_quotes(word: str, quote: str) -> str:
+def _is_open(word: str) -> bool:
+    """Say whether a value that begins with a quote has not come to the other one."""
+    value = word.partition("=")[2]
+    return value[:1] in _QUOTES and value.count(value[0]) % 2 == 1
+
+
+def _without_quotes(word: str) -> str:
     """Take quotes away that hold the whole value; others are the shell's."""
     name, _, value = word.partition("=")
-    return word if quote in value[1:-1] else f"{name}={value[1:-1]}"
+    held = value[:1] in _QUOTES and len(value) > 1 and value.count(value[0]) == 2 and value[-1] == value[0]
+    return f"{name}={value[1:-1]}" if held else word
 
 
 def build_program(place: Place, *, run: str, ready: str, restart: str, input: str) -> Settings:
@@ -100,7 +105,7 @@ def build_program(place: Place, *, run: str, ready: str, restart: str, input: st
         command = command.replace(interface, port)
     forwarder = Command(place.programs, command, ready=ready, each_trial=restart == "trial")
     details: dict[str, str | int] = {"run": run, "restart": restart, **({"ready": ready} if ready else {})}
-    return Settings(built.input, built.queue_frames, 0, built.ports, details, forwarder)
+    return Settings(built.input, built.queue_frames, 0, built.ports, details, forwarder=forwarder)
 
 
 class Command:
@@ -123,7 +128,7 @@ class Command:
         self._programs = programs
         self._command = command
         self._ready = ready
-        self._has_set_up = False
+        self._accepted_s: float | None = None
         self._start()
 
     def renew(self) -> None:
@@ -132,23 +137,29 @@ class Command:
         self._start()
 
     def accept(self) -> None:
-        """Take note that frames pass: a command that ended before, and well, is not needed any more."""
-        self._has_set_up = self._code() == 0
+        """Take note that frames pass: a command that ends by then, and well, is not needed any more."""
+        self._accepted_s = time.time()
 
     def failure(self) -> str | None:
         """Return, in one line, that the command has ended although it was needed."""
+        if not self._programs.running:
+            return f"`{self._command}` could not be started again"
         program, code = self._programs.running[-1], self._code()
-        if program.process.is_alive() and (code is None or self._has_set_up):
+        if program.process.is_alive() and (code is None or (code == 0 and self._has_set_up())):
             return None
         said = program.last_words(_LAST_LINES)
         return f"`{self._command}` {_ended(code)}" + (f"; it said: {said}" if said else " and said nothing")
 
     def is_over(self) -> bool:
         """Say whether the command has failed: waiting for frames helps no more."""
-        return not self._programs.running[-1].process.is_alive()
+        return not any(program.process.is_alive() for program in self._programs.running)
+
+    def _has_set_up(self) -> bool:
+        ended_s = self._status().stat().st_mtime
+        return self._accepted_s is not None and ended_s <= self._accepted_s + _LAST_STEPS_S
 
     def _start(self) -> None:
-        self._has_set_up = False
+        self._accepted_s = None
         status = str(self._status())
         first = ["sh", "-c", _FIRST_PROCESS, "sh", status, _ADMINISTRATION + self._command]
         argv = [tool("unshare"), "--pid", "--kill-child", "--", *first]

@@ -37,7 +37,7 @@ finish() {
     rm -rf -- "$directory"
 }
 mkfifo "$directory/$name.input" && exec 4<>"$directory/$name.input" || exit 1
-setpriv --pdeathsig KILL -- "$@" <"$directory/$name.input" >"$directory/$name.log" 2>&1 4>&- &
+setpriv --pdeathsig KILL -- "$@" <"$directory/$name.input" >>"$directory/$name.log" 2>&1 4>&- &
 program=$!
 trap finish EXIT
 trap 'exit 0' TERM
@@ -54,6 +54,7 @@ _PATIENCE_S = 10.0
 _END_PATIENCE_S = 2.0
 _MOST_OUTPUT_BYTES = 4000
 """Of what is kept in the record of a trial."""
+_LARGEST_LOG_BYTES = 1 << 20
 
 
 class Ending(StrEnum):
@@ -133,6 +134,10 @@ class Programs:
                 log.seek(max(self._read.get(program.name, 0), log.seek(0, os.SEEK_END) - _MOST_OUTPUT_BYTES))
                 said += log.read().decode(errors="replace")
                 self._read[program.name] = log.tell()
+                if log.tell() > _LARGEST_LOG_BYTES:
+                    # It lies in memory, and is written at its end.
+                    os.truncate(program.log, 0)
+                    self._read[program.name] = 0
         return said[-_MOST_OUTPUT_BYTES:]
 
     def end(self) -> None:
@@ -149,7 +154,8 @@ class Programs:
             keeper.close()
         self.running.clear()
         self._read.clear()
-        # It is gone with the first of them.
+        # Gone with the first of them, if any ran.
+        shutil.rmtree(self.directory, ignore_errors=True)
         del self.directory
 
     def start(self, name: str, argv: Sequence[str], ending: Ending) -> Program:

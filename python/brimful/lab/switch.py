@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from brimful.errors import MeasureError, UsageError
 from brimful.lab import devices
-from brimful.lab.devices import ETHERNET_LEN, Input, Place, Settings
+from brimful.lab.devices import ETHERNET_LEN, LEAST_PORTS, Input, Place, Settings
 from brimful.lab.programs import Ending, find_own_program
 
 _SWITCH = "brimful-switchd"
 _CHECK_SEQUENCE_LEN = 4
+MOST_ADDRESSES = 1 << 16
+"""That it learns, where nothing else is said."""
 FORWARDING = "in_port=1,actions=output:2\nin_port=2,actions=output:1\n"
-"""What it does when no table is given."""
+"""What it does when no table is given, between two ports."""
+LEARNING = "actions=NORMAL\n"
+"""The same among more."""
 
 
 def find_switch() -> str:
@@ -24,12 +29,15 @@ def find_switch() -> str:
     return found
 
 
-def build_switch(place: Place, *, table: str, threads: int, ports: str) -> Settings:
-    """Let the switch pass frames between the device's ends, which are its ports 1 and 2."""
+def build_switch(
+    place: Place, *, table: str, threads: int, back_end: str, addresses: int, learning_rate: int
+) -> Settings:
+    """Let the switch pass frames between the device's ends, which are its ports 1, 2 and so on."""
     switch, programs = find_switch(), place.programs
-    path = Path(table).absolute() if table else programs.directory / "forwarding.flows"
+    default = "forwarding" if place.ports == LEAST_PORTS else "learning"
+    path = Path(table).absolute() if table else programs.directory / f"{default}.flows"
     if not table:
-        path.write_text(FORWARDING)
+        path.write_text(FORWARDING if default == "forwarding" else LEARNING)
     elif not path.is_file():
         message = f"lab:switch: there is no file {table}: give table=FILE"
         raise UsageError(message)
@@ -37,6 +45,10 @@ def build_switch(place: Place, *, table: str, threads: int, ports: str) -> Setti
     joined = [f"--port={number}={end}" for number, end in enumerate(ends, start=1)]
     longest = f"--max-frame-len={place.mtu + ETHERNET_LEN - _CHECK_SEQUENCE_LEN}"
     control = f"--control={programs.directory}/switch.sock"
-    command = [switch, *joined, f"--back-end={ports}", longest, control, f"--threads={threads}", f"--tables={path}"]
+    command = [switch, *joined, f"--back-end={back_end}", longest, control, f"--threads={threads}", f"--tables={path}"]
+    command += [f"--addresses={addresses}", f"--learning-rate={learning_rate}"]
     programs.start(_SWITCH, command, Ending.SIGNAL).wait_for("ready:")
-    return Settings(Input.PROGRAM, 0, 0, ends, {"table": table or "forwarding", "threads": threads, "ports": ports})
+    details: dict[str, str | int] = {"table": table or default, "threads": threads, "back_end": back_end}
+    details |= {"addresses": addresses, "learning_rate": learning_rate}
+    forget = (sys.executable, "-m", "brimful", "switch", "forget", control)
+    return Settings(Input.PROGRAM, 0, 0, ends, details, forget=forget)

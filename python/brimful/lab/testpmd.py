@@ -48,7 +48,7 @@ def build_testpmd(place: Place, *, mode: str) -> Settings:
     environment += [f"--vdev=net_af_packet{number},iface={end},{rings}" for number, end in enumerate(ends)]
     forwarding = [f"--forward-mode={mode}", f"--total-num-mbufs={_BUFFER_MEMORY // frame_bytes}", "--no-mlockall"]
     forwarding.append(f"--mbuf-size={_BUFFER_HEADROOM + frame_bytes}")
-    forwarding += [f"--eth-peer={number},{mac}" for number, mac in enumerate(reversed(devices.TESTER_MACS))]
+    forwarding += [f"--eth-peer={number},{mac}" for number, mac in enumerate(reversed(devices.TESTER_MACS[:2]))]
     # It writes each line at once, which shows when it is ready.
     command = ["env", f"RUNTIME_DIRECTORY={programs.directory}", "stdbuf", "--output=L", testpmd, *environment]
     programs.start(_TESTPMD, [*command, "--", *forwarding], Ending.INPUT).wait_for("Press enter")

@@ -40,7 +40,7 @@ def build_forwarder(place: Place, *, work: int) -> Settings:
         # Without an input stage the other ends are the tester's, and how those receive is the tester's business.
         arguments.insert(0, "--generic")
     else:
-        links.switch_on(place.device, Offload.RECEIVE_COALESCING, devices.QUEUES)
+        links.switch_on(place.device, Offload.RECEIVE_COALESCING, place.queues)
     program = place.programs.start(_FORWARDER, [forwarder, *arguments], Ending.INPUT)
     attachment = "native" if "XDP native" in program.wait_for("joined ") else "generic"
     return replace(settings, work=work, details={"attachment": attachment})

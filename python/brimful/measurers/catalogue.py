@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from brimful.errors import UsageError
+from brimful.errors import UsageError, did_you_mean
 
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +46,7 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind(
         name="tester",
-        form="tester:PORT,PORT",
+        form="tester:PORT,PORT[,PORT...]",
         opener="brimful.measurers.tester:tester_on_ports",
         hears_traffic=True,
         sends_profiles=True,
@@ -104,7 +104,8 @@ def kind_of(spec: str) -> Kind:
         raise UsageError(message)
     kind = _find(spec)
     if kind is None:
-        message = f"measurer {spec!r}: {name!r} is unknown; write {FORMS}"
+        names = [kind.name for kind in KINDS]
+        message = f"measurer {spec!r}: {name!r} is unknown{did_you_mean(name, names)}; write {FORMS}"
         raise UsageError(message)
     return kind
 

@@ -142,6 +142,16 @@ class CommandMeasurer:
         if process is not None:
             process.end()
 
+    def ask(self, request: dict[str, Any], lasts_s: float = 0.0) -> dict[str, Any]:
+        """Ask anything that takes this time, in seconds, and give the reply.
+
+        Raises
+        ------
+        TrialFailedError
+            When there is none, or it is no JSON object.
+        """
+        return self._ask(request, lasts_s + self._timeout_s)
+
     def _ask(self, request: dict[str, Any], timeout_s: float) -> dict[str, Any]:
         if self._process is None:
             self._process = _Program(self._command, self._name, has_answered=self._description is not None)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from brimful.records.analysis import Done, Finding, Fit, Series, Solution
 from brimful.records.bisection import Bisected, BisectionPlan, Build, Version, Visit
 from brimful.records.burst import Burst, BurstPlan, BurstTest
-from brimful.records.campaign import Member
+from brimful.records.campaign import Member, planned_members
 from brimful.records.delay import Delay, DelayDistribution, DelayInterval, DelayPlan
 from brimful.records.format import check_trial, decode_line, encode, json_schema
 from brimful.records.loss import Loss, LossPlan
@@ -23,6 +23,7 @@ from brimful.records.record import Record
 from brimful.records.recovery import Recovery, RecoveryPlan
 from brimful.records.run import SCHEMA, TESTER_CEILING, End, Machine, Run, Trial, Warning, is_rate_of_units
 from brimful.records.suite import SuitePlan, SuiteTest
+from brimful.records.switching import SwitchingPlan, SwitchingResult
 from brimful.records.throughput import SPECIFICATION, Bound, Goal, GoalResult, Sums
 from brimful.records.writing import RecordWriter
 
@@ -69,6 +70,8 @@ __all__ = [
     "SuitePlan",
     "SuiteTest",
     "Sums",
+    "SwitchingPlan",
+    "SwitchingResult",
     "Trial",
     "Version",
     "Visit",
@@ -80,6 +83,7 @@ __all__ = [
     "is_rate_of_units",
     "iterate_records",
     "json_schema",
+    "planned_members",
     "read_run",
     "read_unchanged",
 ]

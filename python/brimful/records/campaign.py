@@ -43,3 +43,15 @@ class Member(Record, frozen=True, omit_defaults=True, tag="member"):
     def regular(self) -> bool:
         """Whether every goal was reached."""
         return bool(self.goal_results) and all(result.regular for result in self.goal_results)
+
+
+def planned_members(run: Run) -> int | None:
+    """Give how many members a campaign, or a part of one, was to have; none where its record does not say."""
+    source = run.source
+    shard = source.get("shard")
+    if isinstance(shard, dict) and isinstance(shard.get("members"), list):
+        return len(shard["members"])
+    measurers, sizes, repeats = source.get("measurers"), source.get("frame_sizes"), source.get("repeats")
+    if not isinstance(measurers, list) or not isinstance(sizes, list) or not isinstance(repeats, int):
+        return None
+    return len(measurers) * max(1, len(sizes)) * repeats

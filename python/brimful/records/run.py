@@ -15,6 +15,7 @@ from brimful.records.paired import PairedPlan
 from brimful.records.record import Record
 from brimful.records.recovery import RecoveryPlan
 from brimful.records.suite import SuitePlan
+from brimful.records.switching import SwitchingPlan
 from brimful.records.throughput import Goal
 
 SCHEMA = 1
@@ -36,7 +37,8 @@ class Run(Record, frozen=True, omit_defaults=True, tag="run"):
     each load. ``block-device``: QoS parameters
     of a block device. ``switch-discards``: what uplinks of switches dropped, and whom it hurt. ``campaign``: many
     searches. ``burst-campaign``: runs on bursts, one for each frame size. ``comparison``: devices against each other,
-    live. ``bisection``: which build of a history made a device slower."""
+    live. ``bisection``: which build of a history made a device slower. ``suite``: all tests of an RFC.
+    ``switching``: one test of RFC 2889."""
     measurer: MeasurerFacts = MeasurerFacts()
     goals: list[Goal] = []
     delay: DelayPlan | None = None
@@ -44,6 +46,7 @@ class Run(Record, frozen=True, omit_defaults=True, tag="run"):
     recovery: RecoveryPlan | None = None
     loss: LossPlan | None = None
     suite: SuitePlan | None = None
+    switching: SwitchingPlan | None = None
     paired: PairedPlan | None = None
     bisection: BisectionPlan | None = None
     min_load: float = 0.0
@@ -101,7 +104,8 @@ class Trial(Record, frozen=True, omit_defaults=True, gc=False, tag="trial"):
     """In runs of the subject ``burst``: frames of the burst, of each interface and direction."""
     step: str | None = None
     """In runs of the subject ``block-device``: the step of the measurement that it belongs to. Of the subject
-    ``comparison``: ``calibration``, ``pairs`` or ``loss``."""
+    ``comparison``: ``calibration``, ``pairs`` or ``loss``. Of the subject ``switching``: pattern of addresses, or size
+    of frames."""
     instance: int | None = None
     """In runs of the subject ``comparison``: how often the devices, or the active build, had been made anew."""
     invalid: str | None = None

@@ -22,6 +22,7 @@ from brimful.records.record import Record
 from brimful.records.recovery import Recovery
 from brimful.records.run import End, Run, Trial, Warning
 from brimful.records.suite import SuiteTest
+from brimful.records.switching import SwitchingResult
 from brimful.records.throughput import Bound, GoalResult
 
 COMMON_KINDS: tuple[type[Record], ...] = (Run, Trial, Warning, End)
@@ -155,6 +156,14 @@ SUBJECTS: tuple[Subject, ...] = (
         line="brimful.report.suite.model:line",
         document="brimful.report.suite.model:build",
         verify="brimful.report.verdicts:of_suite",
+    ),
+    Subject(
+        name="switching",
+        plural="tests of switches",
+        kinds=(SwitchingResult,),
+        line="brimful.report.switching.model:line",
+        document="brimful.report.switching.model:build",
+        verify="brimful.report.verdicts:of_switching",
     ),
     Subject(
         name="comparison",

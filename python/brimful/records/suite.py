@@ -15,9 +15,11 @@ class SuitePlan(msgspec.Struct, frozen=True, omit_defaults=True):
     sizes: list[str]
     """Of frames, in bytes with the FCS, or a named mix."""
     tests: list[str]
-    """Names of the tests that are made at each size, but for ``reset``: that is made at the first alone."""
+    """Names of the tests that are made at each size."""
     is_quick: bool = False
     """Whether durations are shorter than the standard asks for."""
+    once: list[str] = []
+    """Those of the tests that are made at the first size alone."""
 
 
 class SuiteTest(Record, frozen=True, omit_defaults=True, tag="suite_test"):

@@ -119,6 +119,9 @@ def bytes_per_second(run: Run, load: float | None) -> float | None:
 
 def directions(run: Run) -> str | None:
     """Give the directions of the traffic in words."""
+    ports, pattern = run.traffic.get("ports"), run.traffic.get("pattern")
+    if isinstance(ports, list) and pattern is not None:
+        return f"{text(pattern)}, {len(ports)} ports"
     value = lookup(run, DIRECTION_KEYS)
     if value is None:
         return None
@@ -163,7 +166,9 @@ def device(run: Run, trials: Sequence[Trial]) -> dict[str, Any]:
     """Give what is known of the device, with units, and what its programs used in trials."""
     work = run.device.get("work")
     known = {"work": f"{text(work)} multiplications a frame"} if is_lab(run) and work else {}
-    return {**run.device, **known, **_programs(trials)}
+    # Of several devices, the sum would say nothing of any.
+    has_one_device = run.paired is None and run.bisection is None
+    return {**run.device, **known, **(_programs(trials) if has_one_device else {})}
 
 
 def _programs(trials: Sequence[Trial]) -> dict[str, str]:

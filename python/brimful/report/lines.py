@@ -6,21 +6,44 @@ import textwrap
 from collections.abc import Sequence
 
 from brimful.report import words
+from brimful.report.blocks import Block, Figure, Sentence
 from brimful.report.styles import Style
 
 WIDTH = 100
 
 
-def table(rows: Sequence[Sequence[str]], *, right: Sequence[int] = (), indent: int = 2) -> str:
+def table(
+    rows: Sequence[Sequence[str]], *, right: Sequence[int] = (), indent: int = 2, columns: int = WIDTH, lead: int = 1
+) -> str:
     """Align rows in columns two spaces apart; the columns of ``right`` at their right edge.
+
+    In a terminal with fewer than the usual ``columns``, a table that is wider goes on below itself, each part with the
+    first columns, as many as ``lead`` says.
 
     >>> print(table([["goal", "load"], ["ndr", "9.5 Mpps"]], right=[1], indent=0))
     goal      load
     ndr   9.5 Mpps
+    >>> print(table([["goal", "load", "loss"], ["ndr", "9.5 Mpps", "0"]], indent=0, columns=15))
+    goal  load
+    ndr   9.5 Mpps
+    <BLANKLINE>
+    goal  loss
+    ndr   0
     """
     if not rows:
         return ""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    room = columns - indent
+    if columns < WIDTH and sum(widths) + 2 * len(widths) - 2 > room:
+        parts = _parts(widths, room, lead)
+        return "\n\n".join(
+            table(
+                [[row[column] for column in part] for row in rows],
+                right=[place for place, column in enumerate(part) if column in right],
+                indent=indent,
+            )
+            for part in parts
+        )
     lines = []
     for row in rows:
         cells = [
@@ -29,6 +52,21 @@ def table(rows: Sequence[Sequence[str]], *, right: Sequence[int] = (), indent: i
         ]
         lines.append((" " * indent + "  ".join(cells)).rstrip())
     return "\n".join(lines)
+
+
+def _parts(widths: Sequence[int], room: int, lead: int) -> list[list[int]]:
+    """Divide the columns of a table into parts that have room, each with the leading ones; at least one more each."""
+    heads = list(range(lead))
+    taken = sum(widths[column] + 2 for column in heads)
+    parts: list[list[int]] = []
+    used = room
+    for column in range(lead, len(widths)):
+        if not parts or used + 2 + widths[column] > room:
+            parts.append([*heads])
+            used = taken - 2
+        parts[-1].append(column)
+        used += 2 + widths[column]
+    return parts or [heads]
 
 
 def bullets(title: str, entries: Sequence[str], style: Style, columns: int = WIDTH) -> str:
@@ -63,3 +101,14 @@ def wrap(text: str, indent: int, *, hang: int = 0, columns: int = WIDTH) -> str:
         break_on_hyphens=False,
     )
     return filled.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def lines_of(block: Block, style: Style, columns: int) -> str:
+    """Write one block for a terminal."""
+    if isinstance(block, Sentence):
+        return wrap(block.text, 0, columns=columns)
+    if isinstance(block, Figure):
+        return ""
+    rows, right = [list(block.names), *block.rows], range(block.words, len(block.names))
+    made = table(rows, right=right, columns=columns, lead=max(1, block.words))
+    return "\n".join([style(block.title, "title"), made])

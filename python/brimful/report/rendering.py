@@ -12,9 +12,9 @@ import msgspec
 from brimful.records import RunFile
 from brimful.records.subjects import load, subject_of
 from brimful.report import facts
-from brimful.report.blocks import Block, Document, Figure, Sentence
+from brimful.report.blocks import Document
 from brimful.report.figures import NARROW, WIDE
-from brimful.report.lines import WIDTH, bullets, table, wrap
+from brimful.report.lines import WIDTH, bullets, lines_of, wrap, wrapped_table
 from brimful.report.styles import Style, plain
 from brimful.report.web_page import TEMPLATES, render_page
 
@@ -52,22 +52,13 @@ def text(file: RunFile, *, style: Style = plain, columns: int = WIDTH) -> str:
     ]
     parts = [
         "\n".join(head),
-        *(_lines(block, style, columns) for block in view.blocks),
+        *(lines_of(block, style, columns) for block in view.blocks),
         bullets("Warnings", view.warnings, style, columns),
         bullets("Deviations", view.run.deviations, style, columns),
         bullets("What the values mean", view.notes, style, columns),
-        "\n".join([style("Set-up", "title"), table([list(row) for row in view.set_up])]),
+        "\n".join([style("Set-up", "title"), *wrapped_table(view.set_up, columns)]),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def _lines(block: Block, style: Style, columns: int) -> str:
-    if isinstance(block, Sentence):
-        return wrap(block.text, 0, columns=columns)
-    if isinstance(block, Figure):
-        return ""
-    right = range(block.words, len(block.names))
-    return "\n".join([style(block.title, "title"), table([list(block.names), *block.rows], right=right)])
 
 
 def page(file: RunFile) -> str:

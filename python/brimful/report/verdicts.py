@@ -12,11 +12,12 @@ from brimful.delay.verification import verify_delay
 from brimful.errors import UsageError
 from brimful.loss.verification import verify_loss
 from brimful.paired.verification import verify_comparison
-from brimful.records import SPECIFICATION, Goal, RunFile, subjects
+from brimful.records import SPECIFICATION, Goal, RunFile, planned_members, subjects
 from brimful.records.subjects import subject_of
 from brimful.recovery.verification import verify_recovery
 from brimful.report import words
 from brimful.report.suite.results import results_of
+from brimful.switching.verification import verify_switching
 from brimful.throughput.verify import Verification, open_run, verify
 from brimful.verified import Verified
 
@@ -88,18 +89,9 @@ def _faults_of_campaign(file: RunFile) -> list[str]:
     members = sum(member.end.trials for member in file.members)
     if file.is_ended() and file.ends[-1].trials != members:
         faults.append(f"an end is recorded after {file.ends[-1].trials} trials, but its members have {members}")
-    if not file.ends and len(file.members) == _planned_members(file):
+    if not file.ends and len(file.members) == planned_members(file.run):
         faults.append("all members are recorded, but no end: it was removed, or the run was killed as it ended")
     return faults
-
-
-def _planned_members(file: RunFile) -> int | None:
-    """Give how many members a campaign was to have; none where it does not say."""
-    source = file.run.source
-    measurers, sizes, repeats = source.get("measurers"), source.get("frame_sizes"), source.get("repeats")
-    if not isinstance(measurers, list) or not isinstance(sizes, list) or not isinstance(repeats, int):
-        return None
-    return len(measurers) * max(1, len(sizes)) * repeats
 
 
 def of_recovery(file: RunFile, goals: list[Goal] | None) -> Verified:
@@ -114,6 +106,13 @@ def of_loss(file: RunFile, goals: list[Goal] | None) -> Verified:
     found = verify_loss(file)
     trials, loads = words.count(found.trials, "trial"), words.count(len(found.losses), "load")
     return _recomputed(f"{trials} at {loads}: every loss ratio recomputed", found, found.findings, found.notes)
+
+
+def of_switching(file: RunFile, goals: list[Goal] | None) -> Verified:
+    """Take every decision of a test of a switch again; goals say nothing of it."""
+    found = verify_switching(file)
+    trials, results = words.count(found.trials, "trial"), words.count(len(found.results), "result")
+    return _recomputed(f"{trials}, {results}: every decision recomputed", found, found.findings, found.notes)
 
 
 def of_comparison(file: RunFile, goals: list[Goal] | None) -> Verified:

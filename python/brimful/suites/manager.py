@@ -3,61 +3,54 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from brimful.errors import MeasureError, UsageError
+from brimful.errors import MeasureError, UsageError, did_you_mean
 from brimful.managed import Begun, Place, Sink, manage, new_run
-from brimful.measurers.base import checked_description
+from brimful.measurers.base import Description, checked_description
 from brimful.policies import Policies
 from brimful.records import End, Record, RunFile, SuitePlan, SuiteTest
-from brimful.records.experiment import fingerprint
 from brimful.run_index import RECORD_NAME
 from brimful.runs import new_run_directory
 from brimful.session import DONE, FAILED, INTERRUPTED
-from brimful.suites.durations import FULL, QUICK, Durations
-from brimful.suites.rfc2544 import RESET, TESTS, Context, Open, run_test
-from brimful.throughput.manager import SearchRequest
 
 SUBJECT = "suite"
-_NEEDED = "throughput"
-"""The test that all others at its size build on."""
+Make = Callable[[str, str, Path, Path], End]
+"""Makes a test or goes on with it, given the frame size, the test, the directory of its record, and the directory of
+the test that it builds on."""
 
 
-class SuiteRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What a user asked for."""
+class Suite(msgspec.Struct, frozen=True, kw_only=True):
+    """A suite to carry out, whatever standard it is of."""
 
-    search: SearchRequest
-    """Its measurer, max load, traffic, policies and labels are those of every test; the sizes are added."""
+    standard: str
+    """Its name, such as ``RFC 2544``."""
+    measurer: str
     sizes: list[str]
     tests: list[str]
-    is_quick: bool = False
-    reset_command: str | None = None
-
-    @property
-    def durations(self) -> Durations:
-        """How long the tests are."""
-        return QUICK if self.is_quick else FULL
-
-    @property
-    def all_tests(self) -> list[str]:
-        """The tests, that of a reset at the end."""
-        return [*self.tests, *([RESET] if self.reset_command is not None else [])]
-
-    def fingerprint(self) -> str:
-        """Digest what makes two suites the same."""
-        facts = msgspec.to_builtins(self)
-        del facts["search"]
-        return fingerprint(subject=SUBJECT, search=self.search.fingerprint(), **facts)
-
-    def of_size(self, size: str) -> SearchRequest:
-        """Give the request of the tests at one size."""
-        search = self.search
-        arguments = [*search.traffic.get("arguments", []), f"--frame-size={size}"]
-        return msgspec.structs.replace(search, traffic={**search.traffic, "arguments": arguments})
+    """In the order in which they are made."""
+    known: tuple[str, ...]
+    """All tests that there are."""
+    needs: Mapping[str, str]
+    """Test: the one at the same size that it builds on."""
+    once: frozenset[str]
+    """Tests that are made at the first size only, after all others."""
+    anew: frozenset[str] = frozenset()
+    """Tests that cannot be gone on with: begun anew, beside what there is."""
+    is_quick: bool
+    on_invalid: str
+    on_error: str
+    labels: Mapping[str, str]
+    deviations: list[str]
+    fingerprint: str
+    """Of what makes two suites the same."""
+    describe: Callable[[], Description]
+    """Says what tester and device are."""
+    make: Make
 
 
 class SuiteRun(msgspec.Struct, frozen=True):
@@ -68,7 +61,7 @@ class SuiteRun(msgspec.Struct, frozen=True):
     tests: list[SuiteTest]
 
 
-def check_suite(request: SuiteRequest) -> None:
+def check_suite(suite: Suite) -> None:
     """Refuse what cannot be carried out, before anything is measured.
 
     Raises
@@ -77,23 +70,25 @@ def check_suite(request: SuiteRequest) -> None:
         Saying what is wrong.
     """
     reason = "a trial that was not made says nothing of the device"
-    Policies.without_loss(request.search.on_invalid, request.search.on_error, reason=reason)
-    for what, given, known in (("--sizes", request.sizes, None), ("--tests", request.tests, TESTS)):
+    Policies.without_loss(suite.on_invalid, suite.on_error, reason=reason)
+    for what, given, known in (("--sizes", suite.sizes, None), ("--tests", suite.tests, suite.known)):
         for entry in given:
             if given.count(entry) > 1:
                 message = f"{what}: {entry} is given twice"
                 raise UsageError(message)
             if known is not None and entry not in known:
-                message = f"{what}: there is no test {entry!r}: {', '.join(known)}; a reset has --reset-command"
+                meant = did_you_mean(entry, known)
+                message = f"{what}: there is no test {entry!r}{meant}: {', '.join(known)}"
                 raise UsageError(message)
-    if _NEEDED not in request.tests:
-        message = f"--tests: all others build on {_NEEDED}; add it"
-        raise UsageError(message)
+    for test in suite.tests:
+        needed = suite.needs.get(test)
+        if needed is not None and needed not in suite.tests:
+            message = f"--tests: {test} builds on {needed}; add it"
+            raise UsageError(message)
 
 
 def run_suite(
-    request: SuiteRequest,
-    open_for: Callable[[SearchRequest], Open],
+    suite: Suite,
     *,
     out: Path | None = None,
     resume: bool = False,
@@ -106,10 +101,8 @@ def run_suite(
 
     Parameters
     ----------
-    request
+    suite
         What to measure.
-    open_for
-        Gives, for the request at a size, what opens a measurer.
     out, resume
         Where the record is, and whether to go on with it.
     progress, note
@@ -118,37 +111,37 @@ def run_suite(
     Raises
     ------
     UsageError
-        When the request cannot be carried out.
+        When the suite cannot be carried out.
     """
-    check_suite(request)
+    check_suite(suite)
 
     def begin() -> Begun:
-        first = request.of_size(request.sizes[0])
-        measurer = open_for(first)(first.measurer, False)
-        try:
-            description = checked_description(measurer.describe(), where="what the measurer says of itself")
-        finally:
-            measurer.close()
-        plan = SuitePlan("RFC 2544", request.sizes, request.all_tests, is_quick=request.is_quick)
+        description = checked_description(suite.describe(), where="what the measurer says of itself")
         run = new_run(
-            request.search.measurer,
+            suite.measurer,
             description,
             subject=SUBJECT,
-            suite=plan,
-            on_invalid=request.search.on_invalid,
-            on_error=request.search.on_error,
-            deviations=_deviations(request),
-            labels=request.search.labels,
-            fingerprint=request.fingerprint(),
+            suite=SuitePlan(
+                suite.standard,
+                suite.sizes,
+                suite.tests,
+                is_quick=suite.is_quick,
+                once=[test for test in suite.tests if test in suite.once],
+            ),
+            on_invalid=suite.on_invalid,
+            on_error=suite.on_error,
+            deviations=suite.deviations,
+            labels=suite.labels,
+            fingerprint=suite.fingerprint,
         )
         return Begun(msgspec.structs.replace(run, traffic=_common(run.traffic)), [], new_run_directory(out))
 
     def perform(file: RunFile, sink: Sink) -> SuiteRun:
-        return _Suite(request, open_for, file, sink, progress, note).run()
+        return _Tests(suite, file, sink, progress).run()
 
     return manage(
         "suite",
-        request.fingerprint(),
+        suite.fingerprint,
         Place(out=out, resume=resume),
         note,
         begin=begin,
@@ -164,20 +157,13 @@ def tests_of(file: RunFile) -> list[SuiteTest]:
     return list(found.values())
 
 
-class _Suite:
+class _Tests:
     """The tests that are still to be made."""
 
     def __init__(
-        self,
-        request: SuiteRequest,
-        open_for: Callable[[SearchRequest], Open],
-        file: RunFile,
-        sink: Callable[[Record], None],
-        progress: Callable[[str], None],
-        note: Callable[[str], None],
+        self, suite: Suite, file: RunFile, sink: Callable[[Record], None], progress: Callable[[str], None]
     ) -> None:
-        self._request, self._open_for, self._file, self._sink = request, open_for, file, sink
-        self._progress, self._note = progress, note
+        self._suite, self._file, self._sink, self._progress = suite, file, sink, progress
         self._tests = {(one.size, one.test): one for one in tests_of(file)}
         self._start_s = time.monotonic()
         self._before_s = file.ends[-1].search_s if file.ends else 0.0
@@ -203,9 +189,9 @@ class _Suite:
         return SuiteRun(self._file.path, end, list(self._tests.values()))
 
     def _due(self) -> list[tuple[str, str]]:
-        sizes, tests = self._request.sizes, self._request.all_tests
-        due = [(size, test) for size in sizes for test in tests if test != RESET]
-        return due + ([(sizes[0], RESET)] if RESET in tests else [])
+        sizes, tests, once = self._suite.sizes, self._suite.tests, self._suite.once
+        due = [(size, test) for size in sizes for test in tests if test not in once]
+        return due + [(sizes[0], test) for test in tests if test in once]
 
     def _make(self, size: str, test: str) -> SuiteTest:
         known = self._tests.get((size, test))
@@ -227,20 +213,13 @@ class _Suite:
         return made
 
     def _end_of(self, size: str, test: str, directory: Path) -> End:
-        throughput = self._tests.get((size, _NEEDED))
-        if test != _NEEDED and (throughput is None or throughput.reason != DONE):
-            return End(reason=FAILED, trials=0, search_s=0.0, text="there is no throughput at this size")
-        search = self._request.of_size(size)
-        context = Context(
-            search=search,
-            durations=self._request.durations,
-            open_measurer=self._open_for(search),
-            reset_command=self._request.reset_command,
-            note=self._note,
-        )
-        place = Path() if throughput is None else self._file.path.parent / throughput.path
+        name = self._suite.needs.get(test)
+        needed = None if name is None else self._tests.get((size, name))
+        if name is not None and (needed is None or needed.reason != DONE):
+            return End(reason=FAILED, trials=0, search_s=0.0, text=f"there is no {name} at this size")
+        place = Path() if needed is None else self._file.path.parent / needed.path
         try:
-            return run_test(test, context, directory, place)
+            return self._suite.make(size, test, directory, place)
         except (MeasureError, UsageError) as error:
             return End(reason=FAILED, trials=0, search_s=0.0, text=str(error))
 
@@ -248,7 +227,7 @@ class _Suite:
         """Give where a test is kept; one that cannot be gone on with is kept, and the next stands beside it."""
         directory = self._file.path.parent / size / test
         number = 2
-        while test in ("recovery", RESET) and (directory / RECORD_NAME).exists():
+        while test in self._suite.anew and (directory / RECORD_NAME).exists():
             directory = self._file.path.parent / size / f"{test}-{number}"
             number += 1
         return directory
@@ -260,14 +239,3 @@ class _Suite:
 def _common(traffic: dict[str, Any]) -> dict[str, Any]:
     """Give what is sent at every size."""
     return {key: value for key, value in traffic.items() if key not in ("frame_size", "frame_sizes")}
-
-
-def _deviations(request: SuiteRequest) -> list[str]:
-    found = []
-    if request.is_quick:
-        found.append("--quick: trials are shorter and fewer than RFC 2544 asks for in every test")
-    if "latency" in request.tests:
-        found.append("latency: every frame is stamped, not one after 60 s (section 26.2); the mean is of all of them")
-    if "recovery" in request.tests:
-        found.append("recovery: the load is reduced between two trials, not within one (section 26.5)")
-    return found

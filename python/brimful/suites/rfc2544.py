@@ -13,10 +13,12 @@ from brimful.delay.estimates import DEVICE, WIRE
 from brimful.delay.manager import DelayRequest, run_delay
 from brimful.delay.wire import wire_of
 from brimful.loss.manager import LossRequest, run_loss
-from brimful.measurers.base import Measurer
+from brimful.measurers.base import Description, Measurer
 from brimful.records import End, read_run
+from brimful.records.experiment import fingerprint
 from brimful.recovery.manager import RecoveryRequest, run_recovery
-from brimful.suites.durations import Durations
+from brimful.suites.durations import FULL, QUICK, Durations
+from brimful.suites.manager import SUBJECT, Suite
 from brimful.throughput.goals import PRESETS, SearchGoal
 from brimful.throughput.manager import SearchRequest, run_search
 
@@ -25,6 +27,102 @@ RESET = "reset"
 GOAL = "throughput"
 Open = Callable[[str, bool], Measurer]
 """Opens a measurer, with all that it knows of delays or without."""
+
+
+class SuiteRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What a user asked for."""
+
+    search: SearchRequest
+    """Its measurer, max load, traffic, policies and labels are those of every test; the sizes are added."""
+    sizes: list[str]
+    tests: list[str]
+    is_quick: bool = False
+    reset_command: str | None = None
+
+    @property
+    def durations(self) -> Durations:
+        """How long the tests are."""
+        return QUICK if self.is_quick else FULL
+
+    def fingerprint(self) -> str:
+        """Digest what makes two suites the same."""
+        facts = msgspec.to_builtins(self)
+        del facts["search"]
+        return fingerprint(subject=SUBJECT, search=self.search.fingerprint(), **facts)
+
+    def of_size(self, size: str) -> SearchRequest:
+        """Give the request of the tests at one size."""
+        search = self.search
+        arguments = [*search.traffic.get("arguments", []), f"--frame-size={size}"]
+        return msgspec.structs.replace(search, traffic={**search.traffic, "arguments": arguments})
+
+
+def suite_of(
+    request: SuiteRequest,
+    open_for: Callable[[SearchRequest], Open],
+    *,
+    note: Callable[[str], None] = lambda text: None,
+) -> Suite:
+    """Give the suite that a user asked for.
+
+    Parameters
+    ----------
+    request
+        What to measure.
+    open_for
+        Gives, for the request at a size, what opens a measurer.
+    note
+        Gets what to say once.
+    """
+
+    def describe() -> Description:
+        first = request.of_size(request.sizes[0])
+        measurer = open_for(first)(first.measurer, False)
+        try:
+            return measurer.describe()
+        finally:
+            measurer.close()
+
+    def make(size: str, test: str, directory: Path, throughput: Path) -> End:
+        search = request.of_size(size)
+        context = Context(
+            search=search,
+            durations=request.durations,
+            open_measurer=open_for(search),
+            reset_command=request.reset_command,
+            note=note,
+        )
+        return _TESTS[test](context, directory, throughput)
+
+    return Suite(
+        standard="RFC 2544",
+        measurer=request.search.measurer,
+        sizes=request.sizes,
+        tests=[*request.tests, *([RESET] if request.reset_command is not None else [])],
+        known=TESTS if request.reset_command is None else (*TESTS, RESET),
+        needs={test: GOAL for test in (*TESTS, RESET) if test != GOAL},
+        once=frozenset({RESET}),
+        anew=frozenset({"recovery", RESET}),
+        is_quick=request.is_quick,
+        on_invalid=request.search.on_invalid,
+        on_error=request.search.on_error,
+        labels=request.search.labels,
+        deviations=_deviations(request),
+        fingerprint=request.fingerprint(),
+        describe=describe,
+        make=make,
+    )
+
+
+def _deviations(request: SuiteRequest) -> list[str]:
+    found = []
+    if request.is_quick:
+        found.append("--quick: trials are shorter and fewer than RFC 2544 asks for in every test")
+    if "latency" in request.tests:
+        found.append("latency: every frame is stamped, not one after 60 s (section 26.2); the mean is of all of them")
+    if "recovery" in request.tests:
+        found.append("recovery: the load is reduced between two trials, not within one (section 26.5)")
+    return found
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,28 +134,6 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     open_measurer: Open
     reset_command: str | None
     note: Callable[[str], None]
-
-
-def run_test(test: str, context: Context, directory: Path, throughput: Path) -> End:
-    """Make one test, or go on with it, in a directory of its own.
-
-    Parameters
-    ----------
-    test
-        One of `TESTS`, or `RESET`.
-    context
-        How.
-    directory
-        Of its record.
-    throughput
-        Of the record of the throughput at this size.
-
-    Raises
-    ------
-    UsageError, MeasureError
-        When it cannot be made.
-    """
-    return _TESTS[test](context, directory, throughput)
 
 
 def _throughput(context: Context, directory: Path, throughput: Path) -> End:

@@ -6,14 +6,13 @@ import contextlib
 import itertools
 import json
 import math
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from numbers import Real
 
 import msgspec
 
 from brimful import units
-from brimful.errors import UsageError, shown
+from brimful.errors import UsageError, did_you_mean, shown
 from brimful.records import Bound, Goal
 
 
@@ -333,7 +332,8 @@ def parse_goal(text: str) -> SearchGoal:
     for part in text.split(","):
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals or key not in _ATTRIBUTES:
-            message = f"goal {text!r}: {part.strip()!r} is not one of {', '.join(f'{name}=' for name in _ATTRIBUTES)}"
+            known = ", ".join(f"{name}=" for name in _ATTRIBUTES)
+            message = f"goal {text!r}: {part.strip()!r} is not one of {known}{did_you_mean(key, _ATTRIBUTES)}"
             raise UsageError(message)
         if key in given:
             message = f"goal {text!r}: {key} is given twice"
@@ -349,30 +349,15 @@ def parse_goal(text: str) -> SearchGoal:
         raise UsageError(message) from error
 
 
-def doubt_about(text: str) -> str | None:
-    """Say what is doubtful about a goal that was read: a loss ratio so large that per cent may have been meant.
-
-    >>> doubt_about("loss=0.5,trial=1s")
-    'goal loss=0.5,trial=1s: is a loss ratio of 50.0 %; for 0.5 % write loss=0.5%'
-    >>> doubt_about("loss=50%"), doubt_about("loss=0.005")
-    (None, None)
-    """
-    found = re.search(r"(?:^|,)\s*loss\s*=\s*([0-9.]+)\s*(?:,|$)", text)
-    if found is None or units.parse_ratio(found[1]) <= MOST_LOSS_OF_A_PDR:
-        return None
-    ratio = units.parse_ratio(found[1])
-    return f"goal {text}: is a loss ratio of {100 * ratio:.1f} %; for {found[1]} % write loss={found[1]}%"
-
-
 def _goal_of(given: dict[str, str]) -> SearchGoal:
     trial = units.parse_duration(given.get("trial", "1s"))
     return SearchGoal(
         name=given.get("name"),
-        loss_ratio=units.parse_ratio(given["loss"]),
+        loss_ratio=units.parse_small_ratio(given["loss"]),
         exceed_ratio=units.parse_ratio(given.get("exceed", "50%")),
         final_trial_duration_s=trial,
         duration_sum_s=units.parse_duration(given["sum"]) if "sum" in given else None,
         initial_trial_duration_s=units.parse_duration(given["initial"]) if "initial" in given else None,
-        width=units.parse_ratio(given.get("width", "0.5%")),
+        width=units.parse_small_ratio(given.get("width", "0.5%")),
         delay_limit_s=units.parse_duration(given["delay"]) if "delay" in given else None,
     )

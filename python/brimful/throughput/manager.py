@@ -16,13 +16,13 @@ from brimful.machine.figures import explain_unrest
 from brimful.machine.watch import Watch
 from brimful.managed import Begun, Note, Place, Sink, manage, new_run, parse_load
 from brimful.measurers.base import Calibrating, Description, Measurer, checked_description
-from brimful.policies import ON_ERROR, ON_INVALID, FailurePolicy
+from brimful.policies import ON_ERROR, ON_INVALID, FailurePolicy, check_budget
 from brimful.records import Goal, Run, RunFile, Warning, is_rate_of_units
 from brimful.records.experiment import fingerprint
 from brimful.session import spoiled_warnings
 from brimful.throughput.limits import check_delay_limits, check_limits, least_evidence_s, unit_difference
 from brimful.throughput.result import SearchResult
-from brimful.throughput.run_loop import DEAD_DIRECTION_CHECK, WARM_UP, Plan, Progress, SearchLoop, check_budget
+from brimful.throughput.run_loop import DEAD_DIRECTION_CHECK, WARM_UP, Plan, Progress, SearchLoop
 from brimful.throughput.steadiness import steadiness_warnings
 from brimful.throughput.verify import check_claims
 

@@ -27,7 +27,7 @@ from brimful.measurers.base import (
     checked_output,
     with_intended,
 )
-from brimful.policies import ON_ERROR, ON_INVALID, FailurePolicy, Policies
+from brimful.policies import ON_ERROR, ON_INVALID, FailurePolicy, Policies, check_budget
 from brimful.records import TESTER_CEILING, Bound, Goal, Record, Trial, Warning, is_rate_of_units
 from brimful.session import DONE, Attempt, Keep, Session, SpoiledTooOftenError, repeat_as_allowed
 from brimful.throughput.engine import feed, goal_results
@@ -37,7 +37,6 @@ from brimful.throughput.result import SearchResult
 from brimful.throughput.unsent import unsent_warnings
 from brimful.units import format_load
 
-_LONGEST_BUDGET_S = 1e9
 _NO_TIME_S = 1e-9
 """Less than any trial takes."""
 
@@ -83,19 +82,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
             raise UsageError(str(error)) from error
 
 
-def check_budget(budget_s: float | None) -> None:
-    """Require 0 < budget <= 1e9 s.
-
-    Raises
-    ------
-    UsageError
-        Naming what is allowed.
-    """
-    if budget_s is not None and not 0 < budget_s <= _LONGEST_BUDGET_S:
-        message = f"time budget of {budget_s:g} s: it must be above 0 s and at most {_LONGEST_BUDGET_S:g} s"
-        raise UsageError(message)
-
-
 class Progress(msgspec.Struct, frozen=True):
     """Where a search stands, to be shown."""
 
@@ -111,6 +97,8 @@ class Progress(msgspec.Struct, frozen=True):
 WARM_UP = "warm-up"
 DEAD_DIRECTION_CHECK = "dead-direction check"
 """Why a trial that was not spoiled is not counted, as the record says it."""
+STARVED_PORTS = "starved-ports"
+"""Code of the warning by which our tester names dead ports, of many, in one line."""
 _CHECK_UNITS = 100
 """This number of units distinguishes a dead path from one that loses some."""
 
@@ -264,13 +252,14 @@ class SearchLoop:
         check = self._attempt(load, trial.duration_s, None, purpose=DEAD_DIRECTION_CHECK)
         if check.policy is not None:
             return
-        for sender, receiver in dead & _dead_directions(check.trial):
+        for sender, receiver in sorted(dead & _dead_directions(check.trial)):
             what = (
                 "nothing ever arrived" if sender == receiver else f"nothing that {sender} sends arrives at {receiver}"
             )
+            named = [f" ({note.get('text')})" for note in check.trial.warnings if note.get("code") == STARVED_PORTS]
             message = (
-                f"{what}, neither at {trial.load:.10g}/s nor at {load:.10g}/s: see to cables and addresses, and that"
-                " the device forwards that way"
+                f"{what}, neither at {trial.load:.10g}/s nor at {load:.10g}/s{''.join(named)}: see to cables and"
+                " addresses, and that the device forwards that way"
             )
             raise MeasureError(message)
 

@@ -25,6 +25,7 @@ use crate::interface::Interface;
 use crate::offload::MergedSocket;
 use crate::promiscuity::Promiscuity;
 use crate::ring::{Consumer, Producer};
+use crate::tags::TagsInFrames;
 use crate::{
     Arrived, Capabilities, HEADROOM, InterfaceCounters, MAX_BURST, MergedFrame, MonotonicTime, OpenError,
     PacketPortOptions, Port, ReceiveStatistics, Receiver, SendStatistics, Sender, Take,
@@ -124,7 +125,13 @@ impl XdpPort {
             .collect::<Result<_, _>>()
             .map_err(system("open an XDP socket"))?;
         interface.check_mtu(options.untagged_len())?;
-        let is_veth = interface.driver().is_ok_and(|name| name == "veth");
+        let driver = interface.driver().unwrap_or_default();
+        // The kernel hands frames to a socket only where both are of one interface, and these are of a port of the bond.
+        if driver == "bonding" && attachment == Attachment::Native {
+            return Err(OpenError::Bond(name.to_owned()));
+        }
+        let tags = options.has_vlan_tag.then(|| TagsInFrames::of(&interface)).transpose()?;
+        let is_veth = driver == "veth";
         let queues: Vec<Queue> = (0..)
             .zip(sockets)
             .map(|(queue, socket)| Queue::start(&interface, queue, socket, chunks, chunk_len, receive_frames))
@@ -162,6 +169,7 @@ impl XdpPort {
             is_veth,
             dropped_before: counters,
             _program: program,
+            _tags: tags,
             _promiscuity: promiscuity,
         });
         let ports = queues.into_iter().enumerate();
@@ -189,6 +197,7 @@ struct Shared {
     /// Counters when it was opened.
     dropped_before: InterfaceCounters,
     _program: Program,
+    _tags: Option<TagsInFrames>,
     _promiscuity: Promiscuity,
 }
 

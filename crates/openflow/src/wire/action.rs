@@ -16,7 +16,7 @@ const OUTPUT: u16 = 0;
 /// Number of the action "set field".
 const SET_FIELD: u16 = 25;
 
-/// Actions of 8 bytes: number, text, and the number that stands in their last four bytes from the left.
+/// The table of actions of 8 bytes: number, name, and the number that stands in their last four bytes from the left.
 macro_rules! short_actions {
     ($($kind:ident $(($argument:ident: $type:ty))? = $number:literal $text:literal,)*) => {
         fn decode_short(number: u16, reader: &mut Reader<'_>) -> Result<Option<Action>, ErrorMessage> {
@@ -40,19 +40,39 @@ macro_rules! short_actions {
             }
         }
 
-        fn text_short(action: &Action, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-            match action {
-                $(Action::$kind $(($argument))? => {
-                    formatter.write_str($text)?;
-                    $(write!(formatter, ":{}", $argument)?;)?
-                    Ok(())
-                })*
-                Action::Output { .. } | Action::SetField { .. } => unreachable!("these are not short"),
+        impl Action {
+            /// The action of 8 bytes with a name, and its argument if it has one; how many bits that has if it is too large
+            /// or missing. Nothing where there is none of this name.
+            pub fn named(name: &str, argument: Option<u128>) -> Option<Result<Self, u32>> {
+                Some(match name {
+                    $($text => short_actions!(@named argument $kind $($type)?),)*
+                    _ => return None,
+                })
+            }
+
+            /// The name of an action of 8 bytes, and its argument.
+            pub fn name(&self) -> Option<(&'static str, Option<u32>)> {
+                Some(match *self {
+                    $(Self::$kind $(($argument))? => ($text, short_actions!(@number $($argument)?)),)*
+                    Self::Output { .. } | Self::SetField { .. } => return None,
+                })
             }
         }
 
         /// Numbers of all actions that there are.
         pub const ACTION_NUMBERS: &[u16] = &[OUTPUT, SET_FIELD, $($number),*];
+    };
+    (@named $number:ident $kind:ident) => {
+        Ok(Self::$kind)
+    };
+    (@named $number:ident $kind:ident $type:ty) => {
+        $number.and_then(|number| number.try_into().ok()).map(Self::$kind).ok_or(<$type>::BITS)
+    };
+    (@number) => {
+        None
+    };
+    (@number $argument:ident) => {
+        Some($argument.into())
     };
 }
 
@@ -71,6 +91,20 @@ short_actions! {
     DecNwTtl = 24 "dec_nw_ttl",
     PushPbb(ethertype: u16) = 26 "push_pbb",
     PopPbb = 27 "pop_pbb",
+}
+
+impl Action {
+    /// What follows the name of an action of 8 bytes in texts: `EtherType`s have hexadecimal digits.
+    pub fn argument_text(&self) -> String {
+        use Action::{PopMpls, PushMpls, PushPbb, PushVlan};
+        match (self, self.name()) {
+            (PushVlan(ethertype) | PushMpls(ethertype) | PopMpls(ethertype) | PushPbb(ethertype), _) => {
+                format!(":{ethertype:#06x}")
+            }
+            (_, Some((_, Some(number)))) => format!(":{number}"),
+            _ => String::new(),
+        }
+    }
 }
 
 impl Wire for Action {
@@ -153,11 +187,10 @@ impl Wire for Action {
                 write_value(field, value, formatter)?;
                 write!(formatter, "->{field}")
             }
-            Self::PushVlan(ethertype) => write!(formatter, "push_vlan:{ethertype:#06x}"),
-            Self::PushMpls(ethertype) => write!(formatter, "push_mpls:{ethertype:#06x}"),
-            Self::PopMpls(ethertype) => write!(formatter, "pop_mpls:{ethertype:#06x}"),
-            Self::PushPbb(ethertype) => write!(formatter, "push_pbb:{ethertype:#06x}"),
-            _ => text_short(self, formatter),
+            _ => {
+                let (name, _) = self.name().unwrap_or_default();
+                write!(formatter, "{name}{}", self.argument_text())
+            }
         }
     }
 }

@@ -13,6 +13,7 @@ mod message;
 mod mods;
 mod multipart;
 mod port;
+mod port_statistics;
 mod statistics;
 
 pub use action::{ACTION_NUMBERS, EXPERIMENTER};
@@ -23,4 +24,5 @@ pub use message::{HEADER_BYTES, Header, Message};
 pub use mods::Importance;
 pub use multipart::{Content, FlowEvent, MORE, Part, Reply, Request};
 pub use port::*;
+pub use port_statistics::*;
 pub use statistics::*;

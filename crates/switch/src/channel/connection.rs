@@ -6,6 +6,7 @@ use std::sync::Arc;
 use brimful_openflow::wire::{Data, ErrorBody, HEADER_BYTES, Header, Hello, Message, Version};
 use brimful_openflow::{ErrorCode, ErrorMessage};
 
+use super::begun::{Begun, end_of_whole};
 use super::transport::Outgoing;
 
 /// Nanoseconds without a word from the controller before it is asked for one, and after that before it is given up.
@@ -113,7 +114,9 @@ pub(super) struct Connection {
     state: State,
     /// The versions that we speak here, ascending.
     versions: Arc<[Version]>,
+    /// What is whole by now, and what the message behind that begins with.
     received: Vec<u8>,
+    begun: Begun,
     outgoing: Outgoing,
     /// When the bytes that were taken last came.
     received_at: u64,
@@ -134,6 +137,7 @@ impl Connection {
             state: State::Greeting,
             versions: Arc::clone(versions),
             received: Vec::new(),
+            begun: Begun::default(),
             outgoing,
             received_at: now,
             heard_at: now,
@@ -145,10 +149,18 @@ impl Connection {
     /// Takes bytes of the socket.
     pub(super) fn receive(&mut self, bytes: &[u8], now: u64) {
         self.received_at = now;
-        if self.received.is_empty() {
-            self.received = room_for(bytes);
+        let mut left = bytes;
+        while !self.begun.is_empty() && !left.is_empty() {
+            let (more, rest) = left.split_at(self.begun.missing().min(left.len()));
+            self.begun.extend(more);
+            left = rest;
+            if self.begun.missing() == 0 {
+                self.begun.move_to(&mut self.received);
+            }
         }
-        self.received.extend_from_slice(bytes);
+        let (whole, rest) = left.split_at(end_of_whole(left));
+        self.received.extend_from_slice(whole);
+        self.begun.extend(rest);
     }
 
     /// The controller has shown at a moment that it is there.
@@ -185,17 +197,10 @@ impl Connection {
                 end += length;
             }
         }
-        if end == 0 {
-            // Part of one message.
-            self.received = std::mem::take(&mut received);
-        } else {
+        if end > 0 {
             self.hear(self.received_at);
-            if end < received.len() {
-                self.received = room_for(&received[end..]);
-                self.received.extend_from_slice(&received[end..]);
-                received.truncate(end);
-            }
         }
+        received.truncate(end);
         Messages {
             bytes: Arc::new(received),
             version,
@@ -288,13 +293,6 @@ impl Connection {
     }
 }
 
-/// Room for bytes, and for all of the message that they begin with: pieces of growing size would each take memory of
-/// their own.
-fn room_for(bytes: &[u8]) -> Vec<u8> {
-    let first = Header::parse(bytes).map_or(0, |header| usize::from(header.length));
-    Vec::with_capacity(bytes.len().max(first))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -345,6 +343,21 @@ mod tests {
             taken.extend(messages.at(0).map(|_| messages.head(0).transaction));
         }
         assert_eq!(taken, [5, 6]);
+    }
+
+    #[test]
+    fn a_long_message_comes_out_whole_however_it_is_cut() {
+        let long =
+            Message::EchoRequest(Data((0..60_000).map(|place: u32| place as u8).collect())).encode(7, Version::V13);
+        let bytes = [Message::BarrierRequest.encode(5, Version::V13), long.clone(), long].concat();
+        for size in [7, 4096, 32_768, 60_007, bytes.len()] {
+            let (mut connection, mut taken) = (established(), Vec::new());
+            for part in bytes.chunks(size) {
+                connection.receive(part, 0);
+                taken.extend_from_slice(&connection.take_messages().bytes);
+            }
+            assert_eq!(taken, bytes, "in parts of {size}");
+        }
     }
 
     #[test]

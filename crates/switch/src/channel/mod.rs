@@ -7,6 +7,7 @@
 //! data-plane thread runs them.
 
 mod answer;
+mod begun;
 mod buffers;
 mod bundles;
 mod commit;

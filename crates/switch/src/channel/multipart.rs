@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use brimful_netdev::MonotonicTime;
 use brimful_openflow::wire::{
-    Age, Aggregate, Counts, Description, EthernetAddress, EthernetDescription, EthernetFeatures, FlowFilter,
-    FlowStatistics, GroupDescription, GroupFeatures, GroupStatistics, MORE, Message, MeterConfiguration, MeterCounts,
-    MeterFeatures, MeterStatistics, Name, Part, Port, PortCounts, PortProperty, PortStatistics, QueueCounts,
-    QueueSelector, QueueStatistics, Reply, Request, TableStatistics, Version, Wire, WithLength, Writer, port_state,
+    ACTION_NUMBERS, Age, Aggregate, Counts, Description, EthernetAddress, EthernetDescription, EthernetFeatures,
+    FlowFilter, FlowStatistics, GroupDescription, GroupFeatures, GroupStatistics, MORE, Message, MeterConfiguration,
+    MeterCounts, MeterFeatures, MeterStatistics, Name, Part, Port, PortCounts, PortProperty, PortStatistics,
+    QueueCounts, QueueSelector, QueueStatistics, Reply, Request, TableStatistics, Version, Wire, WithLength, Writer,
+    port_state,
 };
 use brimful_openflow::{ErrorCode, ErrorMessage, FlowCommand, FlowMod, GROUP_ALL};
 use brimful_pipeline::{Count, CounterId, FlowEntry, GroupEntry, MeterEntry, Pipeline};
@@ -33,8 +34,6 @@ const MOST_METERS: u32 = 0xffff_0000;
 const METER_CAPABILITIES: u32 = 0xf;
 /// Drop and DSCP remark, by bits of their numbers.
 const BAND_TYPES: u32 = 1 << 1 | 1 << 2;
-/// All actions that a bucket may have, by bits of their numbers.
-const BUCKET_ACTIONS: u32 = 0x0fff_9801;
 
 type Replies = Result<Vec<Message>, ErrorMessage>;
 
@@ -58,7 +57,7 @@ pub(super) fn replies(switch: &Switch, request: &Request, version: Version) -> R
             types: GROUP_TYPES,
             capabilities: GROUP_CAPABILITIES,
             maximum: [MOST_GROUPS; 4],
-            actions: [BUCKET_ACTIONS; 4],
+            actions: [ACTION_NUMBERS.iter().fold(0, |bits, number| bits | 1 << number); 4],
         })),
         Request::Meter(wanted) => parts.of(meter_statistics(&pipeline, wanted.number)?, Reply::Meter),
         Request::MeterConfiguration(wanted) => parts.of(

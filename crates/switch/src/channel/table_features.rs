@@ -1,6 +1,6 @@
 //! What tables can do (OF 1.3.5 section 7.3.5.5): the same for all but the tables to go to.
 
-use brimful_openflow::wire::{Kind, Name, TableFeatures, TableProperty, Version, WithLength};
+use brimful_openflow::wire::{ACTION_NUMBERS, Kind, Name, TableFeatures, TableProperty, Version, WithLength};
 use brimful_openflow::{ErrorCode, ErrorMessage, MATCH_FIELDS, MatchField, MatchFieldInfo};
 use brimful_pipeline::Pipeline;
 
@@ -15,8 +15,6 @@ const HAS_MASK: u32 = 1 << 8;
 const DEPRECATED: u32 = 3;
 /// The numbers of all instructions.
 const INSTRUCTIONS: [u16; 6] = [1, 2, 3, 4, 5, 6];
-/// The numbers of all actions.
-const ACTIONS: [u16; 16] = [0, 11, 12, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27];
 
 /// Features of every table.
 pub(super) fn all(pipeline: &Pipeline, version: Version) -> Vec<WithLength<0, TableFeatures>> {
@@ -118,8 +116,8 @@ fn of(table: u8, tables: u8, entries: usize) -> TableFeatures {
         properties: vec![
             TableProperty::Instructions(0, kinds(&instructions)),
             TableProperty::NextTables(2, (table + 1..tables).collect()),
-            TableProperty::Actions(4, kinds(&ACTIONS)),
-            TableProperty::Actions(6, kinds(&ACTIONS)),
+            TableProperty::Actions(4, kinds(ACTION_NUMBERS)),
+            TableProperty::Actions(6, kinds(ACTION_NUMBERS)),
             TableProperty::Fields(8, matched),
             TableProperty::Fields(10, wildcards),
             TableProperty::Fields(12, set.clone()),

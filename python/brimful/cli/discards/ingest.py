@@ -62,7 +62,7 @@ _SHOWN = 10
 @click.option(
     "--counters/--differences",
     default=None,
-    help="Tables hold counters, or what was counted since the row before.  [default: differences]",
+    help="Tables hold counters, or what was counted since the row before.  [default: as the numbers show]",
 )
 @click.option(
     "--timezone", metavar="ZONE", help="Zone of times that do not tell theirs: Europe/Berlin.  [default: UTC]"
@@ -96,13 +96,14 @@ def ingest(
     from brimful.discards.capacities import Capacities
     from brimful.discards.store import Store
     from brimful.discards.telemetry import ingest as ingesting
-    from brimful.discards.telemetry.tables import Reading
+    from brimful.discards.telemetry.source import Reading
+    from brimful.discards.telemetry.sources import find_sources
     from brimful.discards.times import check_zone
 
     _keep_memory()
     check_zone(timezone)
-    allowed = units.parse_ratio(max_bad)
-    files = ingesting.find_sources(sources)
+    allowed = units.parse_small_ratio(max_bad)
+    files = find_sources(sources)
     given = Capacities.parse(capacity) if capacity is not None else None
     place = Store.create(store)
     if given is not None:

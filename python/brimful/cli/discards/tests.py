@@ -71,6 +71,7 @@ def tests(
     M-Lab's tables   exports of ndt.ndt5, ndt.ndt7 and unified views
     traces           of connections (tcp-info, .jsonl.zst): they complete tests
                      of ndt5 before June 2020
+    SideStream       tests of several streams among the connections (.web100)
     iperf3           what iperf3 --json prints
     others           tables whose columns --columns names
 
@@ -85,7 +86,7 @@ def tests(
     from brimful.discards.times import check_zone
 
     check_zone(timezone)
-    limit = units.parse_ratio(max_bad)
+    limit = units.parse_small_ratio(max_bad)
     settings = Settings(
         server=_server(server),
         mappings=read_mappings(columns_file) if columns_file else None,
@@ -194,7 +195,7 @@ def _as_text(summary: Summary) -> str:
             ("empty", summary.empty, ""),
             ("without a transfer", summary.without_transfer, ""),
             ("traces", summary.traces, _matches(summary)),
-            ("SideStream", summary.observed, "connections, not speed tests: left out"),
+            ("SideStream", summary.observed, "connections, not tests of several streams: left out"),
             ("that cannot be read", summary.bad.total(), ""),
         )
         if count

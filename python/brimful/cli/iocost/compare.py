@@ -29,7 +29,7 @@ _FIT = click.Choice(["compatible", "exact"])
     "--tolerance",
     default="1%",
     show_default=True,
-    callback=values.ratio,
+    callback=values.small_ratio,
     help="Relative difference to ignore.",
 )
 @click.option("--any-device", is_flag=True, help="Compare different models of devices too.")

@@ -33,7 +33,7 @@ def export(
     """Write solutions of RESULTs as the kernel, systemd or other programs take them.
 
     RESULTs are benchmark results, records that tune wrote, or directories. A hwdb file holds the best result of each
-    device model.
+    device model. Exit code: 0 something can be set, 1 nothing can, 2 a RESULT cannot be used.
     """
     from brimful.iocost import export as exporting
     from brimful.iocost import hwdb
@@ -59,7 +59,11 @@ def export(
         click.echo(text, nl=False)
     else:
         write(out, text.encode())
-    return batch.finish()
+    code = batch.finish()
+    if all(line.startswith("#") or not line.strip() for line in text.splitlines()):
+        click.echo("brimful: error: no result has a solution for a device; what was written says why", err=True)
+        return code or 1
+    return code
 
 
 @click.command()

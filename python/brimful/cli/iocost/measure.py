@@ -63,8 +63,9 @@ def measure(
     Exit code: 0 a solution was found, 1 none was, 2 wrong usage, 3 measuring failed, 130 interrupted.
     """
     from brimful.iocost.measure import plan
-    from brimful.iocost.measure.run import Wanted, lacks, open_controller
+    from brimful.iocost.measure.run import lacks, open_controller
     from brimful.iocost.measure.run import measure as perform
+    from brimful.iocost.measure.wanted import Wanted
 
     wanted = Wanted(
         device=device,

@@ -34,7 +34,7 @@ def settings_options(command: Command) -> Command:
             click.option(
                 "--tolerance",
                 metavar="RATIO",
-                callback=values.ratio,
+                callback=values.small_ratio,
                 default="1%",
                 show_default=True,
                 help="Relative change that does not matter.",

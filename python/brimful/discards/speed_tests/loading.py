@@ -120,7 +120,7 @@ class Summary:
     without_transfer: int = 0
     traces: int = 0
     observed: int = 0
-    """Connections of SideStream, which are no tests."""
+    """Connections of SideStream that are no tests of several streams."""
     kinds: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Tests by protocol and direction."""
     sites: set[str] = field(default_factory=set)
@@ -381,7 +381,7 @@ def _read_content(place: Place, file: BinaryIO, settings: Settings, tally: Tally
     elif name.endswith(TRACE_ENDING):
         yield from read_trace(file, place.member, server, tally)
     elif name.endswith(sidestream.ENDING):
-        sidestream.count_connections(file, place.member, tally)
+        yield from sidestream.read_connections(file, place.member, server, tally)
     elif name.endswith(".csv"):
         yield from read_csv(file, settings.mappings, server, tally, member=place.member, zone=settings.zone)
     else:

@@ -153,7 +153,7 @@ class Tally:
     traces: int = 0
     """Of connections: what a kernel said of them, not results themselves."""
     observed: int = 0
-    """Connections of SideStream: whatever a server did, not tests."""
+    """Connections of SideStream: whatever a server did, but for tests of several streams."""
     bad: Counter[str] = field(default_factory=Counter)
     """Results that could not be read, by reason."""
     unread: list[dict[str, Any]] = field(default_factory=list)

@@ -1,8 +1,7 @@
 """Counters of interfaces as agents and their databases write them, turned into series of Prometheus.
 
-Telegraf's JSON (a poll a line, or ``metrics`` in a list), InfluxDB's annotated CSV (``_time``, ``_field``, ``_value``),
-tables with a column for each counter that is named as in IF-MIB, and text of OpenMetrics with times, as ``promtool``
-dumps it.
+Telegraf's JSON (a poll a line, or ``metrics`` in a list), InfluxDB's annotated CSV (``_time``, ``_field``, ``_value``)
+and tables with a column for each counter that is named as in IF-MIB.
 """
 
 from __future__ import annotations
@@ -10,16 +9,20 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from brimful.discards.archives import WholeLines, uncompressed
-from brimful.discards.telemetry.prometheus import COUNTER, PAUSES, Series
+from brimful.discards.telemetry.columns import Decoded
+from brimful.discards.telemetry.seen import Series
+from brimful.discards.telemetry.series import COUNTER, PAUSES, read_series
+from brimful.discards.telemetry.source import Source
 from brimful.discards.texts import as_utf8, encoding_of
-from brimful.discards.times import parse_local
+from brimful.discards.times import DOUBTFUL, parse_local
 
 _DEVICE = ("instance", "agent_host", "sysName", "hostname", "device", "host")
 """Tags that name the device, the best first: ``host`` is often the one that polls."""
@@ -29,15 +32,12 @@ _UNITS = ((10**17, 1e9), (10**14, 1e6), (10**11, 1e3))
 """From this number on, a time is in this many parts of a second: agents write the unit of their configuration."""
 _COUNTERS = re.compile(f"{COUNTER.pattern}|{PAUSES.pattern}|sysUpTime")
 
-TEXT_ENDINGS = (".prom", ".openmetrics", ".prom.gz", ".openmetrics.gz")
-_LINE = re.compile(r"([A-Za-z_:][\w:]*)?\{(.*)\}\s+(\S+)(?:\s+(\S+))?(?:\s+#.*)?", re.ASCII)
-_LABEL = re.compile(r'(\w+)="((?:\\.|[^"\\])*)"')
-
-Points = dict[tuple[tuple[str, str], ...], list[tuple[float, str]]]
+Sample = tuple[dict[str, str], str, str, str]
+"""Labels, name of the counter, time and value."""
 
 
-def read_agents(path: Path, zone: str | None) -> tuple[list[Series], int] | None:
-    """Give the series in a file and how many samples lack a time that can be known; nothing where it is no such file.
+def recognises(path: Path) -> bool:
+    """Say whether a file is one of an agent or its database.
 
     Raises
     ------
@@ -45,20 +45,31 @@ def read_agents(path: Path, zone: str | None) -> tuple[list[Series], int] | None
         When it is not in the encoding that it says.
     """
     with path.open("rb") as file:
+        return _is_known(_begin(WholeLines(uncompressed(file))), is_table=".csv" in path.name)
+
+
+def read_agents(source: Source) -> Iterator[Decoded]:
+    """Read the series in a file.
+
+    Raises
+    ------
+    UnicodeDecodeError
+        When it is not in the encoding that it says.
+    DamagedError
+        When it is damaged; what was given before is good.
+    """
+    return read_samples(source, _table if ".csv" in source.path.name else _documents)
+
+
+def read_samples(source: Source, samples: Callable[[bytes], Iterator[Sample]]) -> Iterator[Decoded]:
+    """Read the series that a text has samples of; raises what `read_agents` does."""
+    with source.path.open("rb") as file:
         lines = WholeLines(uncompressed(file))
-        begin = lines.read(1 << 16)
-        if encoding_of(begin)[0] != "utf-8":
-            # Lines do not end where they seem to.
-            begin += lines.read()
-        begin = as_utf8(begin)
-        if not path.name.endswith(TEXT_ENDINGS) and not _is_known(begin, is_table=".csv" in path.name):
-            return None
-        content = begin + lines.read()
-    points: Points = {}
+        content = _begin(lines) + lines.read()
+    points: dict[tuple[tuple[str, str], ...], list[tuple[float, str]]] = {}
     doubtful = 0
-    read = _exposed if path.name.endswith(TEXT_ENDINGS) else _table if ".csv" in path.name else _documents
-    for tags, name, at, value in read(content):
-        seconds = _seconds(at, zone)
+    for tags, name, at, value in samples(content):
+        seconds = _seconds(at, source.reading.zone)
         if seconds is None:
             doubtful += 1
             continue
@@ -67,7 +78,18 @@ def read_agents(path: Path, zone: str | None) -> tuple[list[Series], int] | None
         labels["__name__"] = name
         points.setdefault(tuple(sorted(labels.items())), []).append((seconds, value))
     found = [Series(dict(labels), sorted(values, key=lambda one: one[0])) for labels, values in points.items()]
-    return found, doubtful
+    yield Decoded(left_out=Counter({f"time {DOUBTFUL}, or none": doubtful} if doubtful else {}))
+    yield from read_series(found, source)
+    if lines.damage is not None:
+        raise lines.damage
+
+
+def _begin(lines: WholeLines) -> bytes:
+    begin = lines.read(1 << 16)
+    if encoding_of(begin)[0] != "utf-8":
+        # Lines do not end where they seem to.
+        begin += lines.read()
+    return as_utf8(begin)
 
 
 def _is_known(begin: bytes, *, is_table: bool) -> bool:
@@ -84,7 +106,7 @@ def _is_known(begin: bytes, *, is_table: bool) -> bool:
     return False
 
 
-def _table(content: bytes) -> Iterator[tuple[dict[str, str], str, str, str]]:
+def _table(content: bytes) -> Iterator[Sample]:
     names: list[str] = []
     for cells in csv.reader(io.StringIO(content.decode(errors="replace"))):
         # Each table of an annotated file has its own names, behind lines of annotations.
@@ -104,7 +126,7 @@ def _table(content: bytes) -> Iterator[tuple[dict[str, str], str, str, str]]:
                 yield tags, name, at, row[name] or "NaN"
 
 
-def _documents(content: bytes) -> Iterator[tuple[dict[str, str], str, str, str]]:
+def _documents(content: bytes) -> Iterator[Sample]:
     for line in content.splitlines():
         try:
             document: Any = msgspec.json.decode(line)
@@ -115,14 +137,6 @@ def _documents(content: bytes) -> Iterator[tuple[dict[str, str], str, str, str]]
             for name, value in (one.get("fields") or {}).items():
                 if _COUNTERS.fullmatch(name):
                     yield tags, name, str(one.get("timestamp", "")), str(value)
-
-
-def _exposed(content: bytes) -> Iterator[tuple[dict[str, str], str, str, str]]:
-    for line in content.decode(errors="replace").splitlines():
-        match = _LINE.fullmatch(line.strip())
-        if match is not None:
-            tags = dict(_LABEL.findall(match[2]))
-            yield tags, match[1] or tags.get("__name__", ""), match[4] or "", match[3]
 
 
 def _seconds(text: str, zone: str | None) -> float | None:

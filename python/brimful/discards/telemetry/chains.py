@@ -176,35 +176,39 @@ class _Chain:
 
     def __init__(self, rows: Rows, tail: Tail, dips: Bools) -> None:
         self.rows = rows
-        metric = rows["metric"]
-        end, counter = rows["end_us"], rows["counter"]
+        # Fields of records lie apart: what is read again and again is put together first.
+        metric, kind, end, counter = (
+            np.ascontiguousarray(rows[name]) for name in ("metric", "kind", "end_us", "counter")
+        )
+        self.metric, self.end, self.counter = metric, end, counter
         self.first = np.ones(len(rows), bool)
         self.first[1:] = metric[1:] != metric[:-1]
         before_us = np.where(self.first, tail.end_us[metric], np.roll(end, 1))
         before = np.where(self.first, tail.counter[metric], np.roll(counter, 1))
         delivered_from = before
         self.held = self.first & (tail.level_us[metric] >= 0)
+        self.since = kind == SINCE
+        self.absolute = kind == ABSOLUTE
+        bare = self.absolute | self.since
+        # What the collector subtracted; differences are modulo 2**64, as its own are.
+        implied = np.where(bare, before, counter - rows["delivered"])
+        self.across = np.zeros(len(rows), bool)
         if dips.any() or self.held.any():
             before_us, before = self._bridged(before_us, before, tail, dips)
-        self.before_us, self.before = before_us, before
+            # A collector that subtracted a poll of a dip did so from nothing that was counted.
+            self.across = ~bare & (before != delivered_from) & (implied == delivered_from)
+            implied = np.where(bare | self.across, before, implied)
+        self.before_us, self.before, self.implied = before_us, before, implied
         self.known = before_us >= 0
-        self.since = rows["kind"] == SINCE
-        self.absolute = rows["kind"] == ABSOLUTE
-        # What the collector subtracted; differences are modulo 2**64, as its own are.
-        implied = np.where(self.absolute | self.since, before, counter - rows["delivered"])
-        # A collector that subtracted a poll of a dip did so from nothing that was counted.
-        self.across = ~(self.absolute | self.since) & (before != delivered_from) & (implied == delivered_from)
-        self.implied = np.where(self.across, before, implied)
-        self.anchored = self.known & (self.implied == before)
-        nominal = _nominal_us(metric, end, self.absolute | self.since)
-        self.nominal_us = nominal
+        self.anchored = self.known & (implied == before)
+        self.nominal_us = nominal = _nominal_us(metric, end, bare)
         start = np.where(
             self.anchored, before_us, np.where(self.known, np.maximum(before_us, end - nominal), end - nominal)
         )
         # Polls of a dip are no bin: what is counted in their time is the next one's.
         self.start_us = np.where(dips, end - 1, start)
         self.span_s = (end - self.start_us) / 1e6
-        self.backwards = ~self.since & (self.implied > counter)
+        self.backwards = ~self.since & (implied > counter)
         self.fell = ~dips & (self.backwards | (~self.since & self.known & (counter < before)))
 
     def _bridged(
@@ -290,12 +294,12 @@ def _boots(uptimes: Rows) -> _Boots:
 
 def _reasons(chain: _Chain, boots: _Boots, ceilings: NDArray[np.float64]) -> tuple[Bools, Bools]:
     """Say which polls follow a reboot, and which of the others wrapped."""
-    end, start = chain.rows["end_us"], chain.start_us
+    end, start = chain.end, chain.start_us
     booted = np.searchsorted(boots.booted_us, end) > np.searchsorted(boots.booted_us, start, "right")
     booted &= chain.known & ~chain.since
     fits = chain.fell & _can_wrap(chain, ceilings)
     said = _is_said(boots, start, end)
-    together = chain.fell & _several(chain.rows["metric"], start, end, chain.fell) & ~said
+    together = chain.fell & _several(chain.metric, start, end, chain.fell) & ~said
     rebooted = booted | together | ((chain.rows["flags"] & int(Flag.REPLACED)) != 0)
     return rebooted, fits & ~rebooted
 
@@ -376,15 +380,14 @@ def _overlapping(chain: _Chain, dips: Bools, certain: Bools) -> Bools:
 def _values(
     chain: _Chain, dips: Bools, wrapped: Bools, rebooted: Bools, ceilings: NDArray[np.float64]
 ) -> tuple[Times, NDArray[np.float64], NDArray[np.int16]]:
-    rows = chain.rows
-    end, counter = rows["end_us"], rows["counter"]
+    end, counter = chain.end, chain.counter
     step = counter + np.uint64(WRAP) - chain.implied
     several = _may_wrap_more(chain, wrapped, ceilings) & ~dips & ~rebooted & ~chain.since
     several &= chain.known | ~chain.absolute
     reset = ~dips & ~wrapped & ~several & (chain.fell | rebooted)
     sawtooth = _falls_too_often(chain, reset) & ~dips & ~reset
     unknown = dips | reset | several | sawtooth | (chain.absolute & ~chain.known)
-    difference = np.where(chain.since, rows["delivered"], np.where(wrapped, step, counter - chain.implied))
+    difference = np.where(chain.since, chain.rows["delivered"], np.where(wrapped, step, counter - chain.implied))
     # A difference that is not exact in a float is no count of anything.
     inexact = difference > EXACT
     value = np.where(unknown | inexact, np.nan, difference.astype(np.float64))
@@ -406,7 +409,7 @@ def _may_wrap_more(chain: _Chain, wrapped: Bools, ceilings: NDArray[np.float64])
 
     Of counters that have no wide twin (discards, errors, pauses) this is not asked: what they count is rare.
     """
-    metric = chain.rows["metric"]
+    metric = chain.metric
     if not wrapped.any() and not (chain.rows["flags"] & int(Flag.NARROW)).any():
         return np.zeros(len(metric), bool)
     wide, narrow = widths(chain.rows, chain.before, chain.known)
@@ -417,7 +420,7 @@ def _may_wrap_more(chain: _Chain, wrapped: Bools, ceilings: NDArray[np.float64])
 
 def _falls_too_often(chain: _Chain, reset: Bools) -> Bools:
     """Say of which bare counters the polls fall so often that they count nothing, or are of two counters."""
-    metric = chain.rows["metric"]
+    metric = chain.metric
     if np.count_nonzero(reset) < FEWEST_FALLS:
         return np.zeros(len(metric), bool)
     falls = np.bincount(metric[reset & chain.absolute], minlength=len(METRICS))

@@ -32,7 +32,9 @@ EARLIEST_S = int(datetime.datetime(2009, 1, 1, tzinfo=datetime.UTC).timestamp())
 LATEST_S = int(datetime.datetime(2100, 1, 1, tzinfo=datetime.UTC).timestamp())
 """Whatever the clock says, nothing is after: keys of rows have room until 2255."""
 _MACHINE = re.compile(r"mlab([1-4])[.-]([a-z]{3}[0-9]{2}t?)(?![a-z0-9])")
-_SWITCH = re.compile(r"s[0-9]+[.-]([a-z]{3}[0-9]{2}t?)(?![a-z0-9])")
+_SWITCH = re.compile(r"s0*([0-9]+)[.-]([a-z]{3}[0-9]{2}t?)(?![a-z0-9])")
+_SECOND = re.compile(r"-s[0-9]+$")
+"""What ends the name of a site that stands for another switch."""
 _NAME_LENGTH = 80
 MISSING = "are NaN, null or stale"
 """Why samples are left out that say nothing."""
@@ -121,6 +123,8 @@ def sort_out(
     for code, known in enumerate(places):
         if isinstance(known, str):
             refuse(place == code, known)
+        elif _SECOND.search(known[0]):
+            decoded.notes.append(_second(known[0]))
     refuse(metric < 0, "has no metric of a switch")
     line_of_sample = np.repeat(np.arange(len(columns.line)), columns.length)
     timestamp = columns.samples["timestamp"]
@@ -180,8 +184,12 @@ def _places(columns: Columns) -> tuple[list[tuple[str, str] | str], NDArray[np.i
 def _place(host: str, switch: str) -> tuple[str, str] | str:
     """Give site and machine, or what is wrong.
 
+    All machines of a site poll one switch, so what they count of another one is kept as a site of its own.
+
     >>> _place("mlab2-dfw07.mlab-oti.measurement-lab.org", "s1-dfw07.measurement-lab.org")
     ('dfw07', 'mlab2')
+    >>> _place("mlab2-dfw07.mlab-oti.measurement-lab.org", "s2-dfw07.measurement-lab.org")
+    ('dfw07-s2', 'mlab2')
     """
     machine = _MACHINE.match(host)
     if machine is None:
@@ -191,9 +199,15 @@ def _place(host: str, switch: str) -> tuple[str, str] | str:
     site = _SWITCH.match(switch)
     if site is None:
         return f"experiment {switch[:_NAME_LENGTH]!r} is no switch of a site"
-    if site[1] != machine[2]:
+    if site[2] != machine[2]:
         return f"is of another switch: {switch[:_NAME_LENGTH]} is not that of {host[:_NAME_LENGTH]}"
-    return machine[2], f"mlab{machine[1]}"
+    return machine[2] if site[1] == "1" else f"{machine[2]}-s{site[1]}", f"mlab{machine[1]}"
+
+
+def _second(site: str) -> str:
+    """Say that a site has more than one switch."""
+    name, _, switch = site.partition("-")
+    return f"{name}: {switch}-{name} is another switch than s1-{name}: what it counted is in the store as site {site}"
 
 
 def _unlabelled(metric: NDArray[np.int64], file: NDArray[np.int64], started_s: NDArray[np.int64]) -> NDArray[np.int64]:

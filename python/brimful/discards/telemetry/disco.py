@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import itertools
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -18,10 +19,12 @@ import pyarrow as pa
 import pyarrow.json
 from numpy.typing import NDArray
 
-from brimful.discards.archives import Piece
+from brimful.discards import archives
+from brimful.discards.archives import Piece, Unread
 from brimful.discards.telemetry.columns import Columns, Decoded, Refused, sort_out
 from brimful.discards.telemetry.regular import read_regular
 from brimful.discards.telemetry.rows import as_numbers
+from brimful.discards.telemetry.source import Source
 
 
 class _Sample1(msgspec.Struct, gc=False):
@@ -67,6 +70,11 @@ _SECOND = _Generation(
 
 
 _RANGE_END = re.compile(r"-to-([0-9]{8}T[0-9:]{8})-switch[.]json")
+
+
+def read_disco(source: Source) -> Iterator[Piece | Unread]:
+    """Give the text of a file or of an archive of them, to be decoded in threads."""
+    return archives.pieces(source.path, source.stream)
 
 
 def is_second(name: str) -> bool:

@@ -5,27 +5,26 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import itertools
-from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import BinaryIO, Protocol
 
 import msgspec
 
-from brimful.discards import archives
 from brimful.discards.archives import Piece, Unread
 from brimful.discards.capacities import Capacities
 from brimful.discards.schema import Flag
 from brimful.discards.store import Partition, Store
-from brimful.discards.telemetry import agents, disco, prometheus, tables, warehouse
+from brimful.discards.telemetry import catalogue, disco
 from brimful.discards.telemetry.columns import Decoded
 from brimful.discards.telemetry.merging import Counts, Merged, judge_machine, merge_machine
 from brimful.discards.telemetry.rows import Rows
-from brimful.discards.telemetry.tables import AS_IT_IS, Reading
-from brimful.discards.times import DOUBTFUL
-from brimful.errors import UsageError
+from brimful.discards.telemetry.seen import Seen
+from brimful.discards.telemetry.source import AS_IT_IS, Reading, Source
+from brimful.discards.telemetry.sources import UNREADABLE, check_sources
 
 BATCH_BYTES = 1 << 20
 """Text that is decoded at a time."""
@@ -92,46 +91,6 @@ class Progress(Protocol):
         ...
 
 
-def find_sources(paths: Iterable[Path]) -> list[Path]:
-    """Give the files that are named, and those in the directories that are.
-
-    Of a directory these are the files and archives of M-Lab's telemetry; where it has none, tables and answers.
-
-    Raises
-    ------
-    UsageError
-        When one is not there, a directory has none, or a name says nothing.
-    """
-    found: list[Path] = []
-    for path in paths:
-        if path.is_dir():
-            files = sorted(file for file in path.rglob("*") if _is_source(file.name) and file.is_file())
-            inside = [file for file in files if archives.holds_telemetry(file.name)] or files
-            if not inside:
-                message = f"{path}: no file in it ends in {_ENDINGS}"
-                raise UsageError(message)
-            found += inside
-        elif not path.exists():
-            message = f"{path}: is not there"
-            raise UsageError(message)
-        elif _is_source(path.name):
-            found.append(path)
-        else:
-            message = f"{path}: cannot tell what it holds; the name must end in {_ENDINGS}"
-            raise UsageError(message)
-    return found
-
-
-_ENDINGS = (
-    "switch.json, switch.jsonl (or with .gz), .tar, .tgz, .tar.gz, .csv, .csv.gz, .parquet, .json, .jsonl, .ndjson, "
-    ".prom or .openmetrics"
-)
-
-
-def _is_source(name: str) -> bool:
-    return archives.holds_telemetry(name) or name.endswith((*tables.ENDINGS, *warehouse.ENDINGS, *agents.TEXT_ENDINGS))
-
-
 @dataclass
 class _Work:
     """A step in the order of the sources: text to decode, then what is known after it."""
@@ -179,48 +138,8 @@ def ingest(
         When the store cannot be written. What is in stays; ingesting again goes on.
     """
     with store.place.writing():
-        _check(store, sources, reading)
+        check_sources(store, sources, ceilings, reading)
         return _Ingest(store, ceilings, workers, progress, reading, max_bad).run(sources)
-
-
-def _check(store: Store, sources: list[Path], reading: Reading) -> None:
-    """Refuse, before anything is written, tables that the store has read otherwise, or that must be asked about."""
-    known = store.ingested()
-    for path in sources:
-        if not path.name.endswith(tables.ENDINGS):
-            continue
-        noted = known.get(_digest(path)) if known else None
-        if noted is not None:
-            _check_known(path, noted, reading)
-        elif reading.counters is None and (column := tables.counters_in(path, reading.zone)) is not None:
-            message = (
-                f"{path}: {column} rises row after row and does not fall, so these seem to be counters; say "
-                "--counters, or --differences if each number is what was counted since the row before"
-            )
-            raise UsageError(message)
-
-
-def _check_known(path: Path, noted: dict[str, Any], reading: Reading) -> None:
-    if not noted.get("rows"):
-        return
-    was = noted.get("options", {})
-    now = {"counters": reading.counters, "timezone": reading.zone}
-    told: dict[str, dict[object, str]] = {
-        "counters": {True: "counters", False: "differences"},
-        "timezone": {None: "times in UTC"},
-    }
-    for name, value in now.items():
-        # What is not said again is as it was.
-        if name in was and value is not None and value != was[name]:
-            old, new = (told[name].get(one, f"times in {one}") for one in (was[name], value))
-            message = f"{path}: is in the store already, read as {old}; to read it as {new}, ingest into a new store"
-            raise UsageError(message)
-
-
-def _digest(path: Path) -> str:
-    with contextlib.suppress(OSError), path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-    return ""
 
 
 def judge_again(store: Store, ceilings: Capacities, workers: int) -> int:
@@ -251,7 +170,7 @@ class _Ingest:
         self.pool = ThreadPoolExecutor(workers)
         ledger = store.ingested()
         self.known = set(ledger)
-        self.seen = prometheus.Seen(one for line in ledger.values() for one in line.get("series", []))
+        self.seen = Seen(one for line in ledger.values() for one in line.get("series", []))
         self.summary = IngestSummary(max_bad=max_bad)
         self.buffer: dict[tuple[str, str], dict[int, list[Rows]]] = {}
         self.buffered = 0
@@ -319,41 +238,32 @@ class _Ingest:
                     return
                 self.known.add(digest)
                 file.seek(0)
-                if archives.holds_telemetry(path.name):
-                    yield from archives.pieces(path, _Counted(file, self.progress))
-                else:
-                    rows = 0
-                    for found in self._read_other(path):
-                        rows += sum(map(len, found.rows.values())) if isinstance(found, Decoded) else 0
-                        yield found
-                    if path.name.endswith(tables.ENDINGS):
-                        options = {"counters": bool(self.reading.counters), "timezone": self.reading.zone}
-                        noted = {"rows": rows, "options": options}
-                    if self.seen.new:
-                        noted["series"], self.seen.new = self.seen.new, []
-                    self.progress.advance(_size(path))
+                counted = _Counted(file, self.progress)
+                yield from self._read_by_loader(path, counted, noted)
+                self.progress.advance(_size(path) - counted.read_bytes)
         except OSError as error:
             yield Unread(str(path), "", f"cannot be read: {error.strerror}")
             return
         self.summary.sources_new += 1
         yield {"digest": digest, "name": str(path), "bytes": _size(path), **noted}
 
-    def _read_other(self, path: Path) -> Iterator[Decoded | Unread]:
-        latest_s = self.reading.latest_s
+    def _read_by_loader(
+        self, path: Path, stream: _Counted, noted: dict[str, object]
+    ) -> Iterator[Piece | Decoded | Unread]:
+        """Give what the loader of a source reads in it; ``noted`` gets what to note of it."""
+        rows = 0
         try:
-            of_agent = None if path.suffix == ".parquet" else agents.read_agents(path, self.reading.zone)
-            if of_agent is not None:
-                series, doubtful = of_agent
-                yield Decoded(left_out=Counter({f"time {DOUBTFUL}, or none": doubtful} if doubtful else {}))
-                yield from prometheus.read_series(series, path, latest_s, self.seen)
-            elif path.name.endswith(tables.ENDINGS):
-                yield from tables.read_table(path, self.reading)
-            elif (rows := warehouse.read_rows(path, latest_s)) is not None:
-                yield from rows
-            else:
-                yield from prometheus.read_answer(path, latest_s, self.seen)
-        except (tables.UnreadableError, archives.DamagedError, UnicodeDecodeError) as error:
+            loader = catalogue.loader_of(path)
+            for found in catalogue.named(loader.reader)(Source(path, stream, self.reading, self.seen)):
+                rows += sum(map(len, found.rows.values())) if isinstance(found, Decoded) else 0
+                yield found
+        except UNREADABLE as error:
             yield Unread(str(path), "", str(error))
+        if rows and loader.hears:
+            options = {"counters": bool(self.reading.counters), "timezone": self.reading.zone}
+            noted |= {"rows": rows, "options": {name: options[name] for name in loader.hears}}
+        if self.seen.new:
+            noted["series"], self.seen.new = self.seen.new, []
 
     def _take(self, work: _Work, decoded: Decoded) -> None:
         summary = self.summary
@@ -443,10 +353,12 @@ class _Counted:
     def __init__(self, file: BinaryIO, progress: Progress) -> None:
         self.file = file
         self.progress = progress
+        self.read_bytes = 0
 
     def read(self, size: int) -> bytes:
         block = self.file.read(size)
         self.progress.advance(len(block))
+        self.read_bytes += len(block)
         return block
 
 

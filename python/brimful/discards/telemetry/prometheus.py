@@ -3,43 +3,20 @@
 from __future__ import annotations
 
 import gzip
-import re
 import zlib
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
-from brimful.discards.identity import PORT_LABELS, device_of, is_name
-from brimful.discards.schema import Flag
-from brimful.discards.telemetry.columns import MISSING, UNIT_REASONS, Decoded, Refused, put, wrong_clocks
-from brimful.discards.telemetry.rows import ABSOLUTE, CODES, FIXED, UPTIME, Rows, empty_rows
-from brimful.discards.telemetry.tables import UnreadableError
+from brimful.discards.telemetry.columns import Decoded
+from brimful.discards.telemetry.seen import Series
+from brimful.discards.telemetry.series import read_series
+from brimful.discards.telemetry.source import Source, UnreadableError
 from brimful.discards.texts import as_utf8
 
-ENDINGS = (".json", ".json.gz")
 MAX_BYTES = 256 << 20
 """An answer is held in memory; Prometheus itself gives at most 11,000 samples of a series."""
-COUNTER = re.compile(r"if(HC)?(In|Out)(Octets|UcastPkts|MulticastPkts|BroadcastPkts|Discards|Errors)")
-PAUSES = re.compile(r"dot3(HC)?(In|Out)(Pause)Frames")
-_TYPES = {"Octets": "octets", "UcastPkts": "unicast", "MulticastPkts": "multicast", "BroadcastPkts": "broadcast"}
-_UPTIMES = ("sysUpTime", "hrSystemUptime")
-"""In hundredths of a second."""
-_DIGITS = 20
-"""This many may not fit into 64 bits."""
-_NO_COUNTER = "is no counter of an interface; save ifHCOutOctets and its like themselves, not their rate"
-
-
-class Series(msgspec.Struct):
-    """What was sampled under one set of labels: times in Unix seconds, and values as text."""
-
-    metric: dict[str, str]
-    values: list[tuple[float, str]]
 
 
 class _Data(msgspec.Struct):
@@ -53,52 +30,7 @@ class _Answer(msgspec.Struct):
     error: str = ""
 
 
-@dataclass
-class _Known:
-    """A series that can be read."""
-
-    number: int
-    series: Series
-    place: tuple[str, str]
-    """Device and port."""
-    metric: int
-    width: Flag
-    first_s: float
-    last_s: float
-
-
-class Seen:
-    """Series that were read before, of the same run or noted in the ledger of the store."""
-
-    def __init__(self, noted: Iterable[list[Any]] = ()) -> None:
-        self.found: dict[tuple[str, str, int, int], list[tuple[dict[str, str], float, float]]] = {}
-        self.new: list[list[Any]] = []
-        """To be noted."""
-        for device, port, metric, width, labels, first_s, last_s in noted:
-            self.found.setdefault((device, port, metric, width), []).append((labels, first_s, last_s))
-
-    def add(self, one: _Known) -> None:
-        """Keep a series that was read."""
-        key = (*one.place, one.metric, int(one.width))
-        self.found.setdefault(key, []).append((one.series.metric, one.first_s, one.last_s))
-        self.new.append([*key, one.series.metric, one.first_s, one.last_s])
-
-    def follows(self, one: _Known) -> bool:
-        """Say whether the port had other labels before: its counter may be another one."""
-        key = (*one.place, one.metric, int(one.width))
-        return any(
-            labels != one.series.metric and last_s < one.first_s for labels, _, last_s in self.found.get(key, [])
-        )
-
-    def twin(self, one: _Known) -> dict[str, str] | None:
-        """Give the labels of another series of the same port, metric and time."""
-        for labels, first_s, last_s in self.found.get((*one.place, one.metric, int(one.width)), []):
-            if labels != one.series.metric and first_s <= one.last_s and one.first_s <= last_s:
-                return labels
-        return None
-
-
-def read_answer(path: Path, latest_s: float, seen: Seen) -> Iterator[Decoded]:
+def read_answer(source: Source) -> Iterator[Decoded]:
     """Read an answer of ``/api/v1/query_range``; each series is a line.
 
     Raises
@@ -106,7 +38,7 @@ def read_answer(path: Path, latest_s: float, seen: Seen) -> Iterator[Decoded]:
     UnreadableError
         When it is none.
     """
-    answer = _decode(path)
+    answer = _decode(source.path)
     if answer.status != "success" or answer.data is None:
         message = f"is the answer to a query that failed: {answer.error or answer.status}"
         raise UnreadableError(message)
@@ -116,58 +48,7 @@ def read_answer(path: Path, latest_s: float, seen: Seen) -> Iterator[Decoded]:
     if not answer.data.result:
         message = "has no series"
         raise UnreadableError(message)
-    yield from read_series(answer.data.result, path, latest_s, seen)
-
-
-def read_series(every: list[Series], path: Path, latest_s: float, seen: Seen) -> Iterator[Decoded]:
-    """Read series of counters, whatever they were written by, each as a line; add them to ``seen``."""
-    decoded = Decoded(lines=len(every), samples=sum(len(one.values) for one in every))
-
-    def refuse(number: int, series: Series, problem: str) -> None:
-        text = msgspec.json.encode(series.metric).decode()[:1000]
-        decoded.refused.append(Refused(str(path), "", number, problem, text))
-
-    known: list[_Known] = []
-    ages: list[tuple[int, Series]] = []
-    for number, series in enumerate(every, 1):
-        if series.metric.get("__name__") in _UPTIMES:
-            ages.append((number, series))
-            continue
-        found = _identify(number, series)
-        if isinstance(found, str):
-            refuse(number, series, found)
-        else:
-            known.append(found)
-    for one, difference in _twins(known):
-        refuse(one.number, one.series, difference)
-        known.remove(one)
-    for one in list(known):
-        other = seen.twin(one)
-        if other is not None:
-            refuse(one.number, one.series, _told(one.place, other, one.series.metric))
-            known.remove(one)
-    known, repeated = _widest(known)
-    decoded.repeated += sum(len(one.series.values) for one in repeated)
-    for one in sorted(known, key=lambda one: one.first_s):
-        part = Decoded()
-        rows, problem = _rows(one, latest_s, part, is_later=seen.follows(one))
-        seen.add(one)
-        if problem is not None:
-            refuse(one.number, one.series, problem)
-        put(part, rows, np.zeros(len(rows), np.int64), [one.place])
-        yield part
-    places = sorted({one.place for one in known})
-    for number, series in ages:
-        device = device_of(series.metric.get("instance", ""))
-        part = Decoded()
-        of_device = [place for place in places if place[0] == device]
-        if not of_device:
-            refuse(number, series, "is the age of a device without counters here; save both in one answer")
-        for place in of_device:
-            rows = _ages(series)
-            put(part, rows, np.zeros(len(rows), np.int64), [place])
-        yield part
-    yield decoded
+    yield from read_series(answer.data.result, source)
 
 
 def _decode(path: Path) -> _Answer:
@@ -184,124 +65,3 @@ def _decode(path: Path) -> _Answer:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         message = f"is no answer of Prometheus: {str(error).splitlines()[0]}"
         raise UnreadableError(message) from error
-
-
-def _identify(number: int, series: Series) -> _Known | str:
-    """Say of which port and metric a series is, or what is wrong with it."""
-    name = series.metric.get("__name__", "")
-    match = COUNTER.fullmatch(name) or PAUSES.fullmatch(name)
-    if match is None:
-        return _NO_COUNTER
-    device = device_of(series.metric.get("instance", ""))
-    port = next((series.metric[label] for label in PORT_LABELS if series.metric.get(label)), "")
-    if not (is_name(device) and is_name(port)):
-        return f"has no label instance, or none of {', '.join(PORT_LABELS)}"
-    if not series.values:
-        return "has no samples"
-    scope = series.metric.get("scope", "uplink")
-    kind = _TYPES.get(match[3], match[3].lower())
-    metric = CODES.get(f"switch.{kind}.{scope}.{'rx' if match[2] == 'In' else 'tx'}")
-    if metric is None:
-        return "scope is neither uplink nor local"
-    times = [at for at, _ in series.values]
-    return _Known(
-        number, series, (device, port), metric, Flag.WIDE if match[1] else Flag.NARROW, min(times), max(times)
-    )
-
-
-def _twins(known: list[_Known]) -> list[tuple[_Known, str]]:
-    """Find series that would be mixed: of one port and metric, over the same time, with other labels.
-
-    A port whose index or description changed has one series after the other: that is no twin.
-    """
-    groups: dict[tuple[tuple[str, str], int, Flag], list[_Known]] = {}
-    for one in known:
-        groups.setdefault((one.place, one.metric, one.width), []).append(one)
-    found: dict[int, tuple[_Known, str]] = {}
-    for group in groups.values():
-        group.sort(key=lambda one: one.first_s)
-        for index, first in enumerate(group):
-            for second in group[index + 1 :]:
-                if second.first_s > first.last_s:
-                    break
-                for one in (first, second):
-                    found.setdefault(one.number, (one, _told(one.place, first.series.metric, second.series.metric)))
-    return list(found.values())
-
-
-def _told(place: tuple[str, str], first: dict[str, str], second: dict[str, str]) -> str:
-    """Say how the labels of two series of one port differ."""
-    labels = first.keys() | second.keys()
-    of_both = []
-    for one in (first, second):
-        differing = sorted(label for label in labels if first.get(label) != second.get(label))
-        of_both.append("{" + ", ".join(f'{label}="{one.get(label, "")}"' for label in differing) + "}")
-    return (
-        f"is one of two series of {place[0]} {place[1]}, {of_both[0]} and {of_both[1]}: "
-        "save one of them, or give each port a name of its own"
-    )[:400]
-
-
-def _widest(known: list[_Known]) -> tuple[list[_Known], list[_Known]]:
-    """Leave out counters of 32 bits whose twins of 64 bits are there, too."""
-    wide = {(one.place, one.metric) for one in known if one.width is Flag.WIDE}
-    doubled = [one for one in known if one.width is Flag.NARROW and (one.place, one.metric) in wide]
-    return [one for one in known if one not in doubled], doubled
-
-
-def _rows(one: _Known, latest_s: float, decoded: Decoded, *, is_later: bool) -> tuple[Rows, str | None]:
-    """Make rows of a series, and say what is wrong with it; what is no sample is left out and counted."""
-    seconds = np.array([at for at, _ in one.series.values])
-    counters = [_counter(text) for _, text in one.series.values]
-    taken = np.array([counter is not None and counter >= 0 for counter in counters], bool)
-    missing = sum(counter is None for counter in counters)
-    if missing:
-        decoded.left_out[MISSING] += missing
-    problem = "a value is no counter: left out" if (~taken).sum() > missing else None
-    for reason, wrong in wrong_clocks(seconds, latest_s):
-        if wrong.all() or (wrong.any() and reason in UNIT_REASONS):
-            return empty_rows(0), reason
-        if wrong.any():
-            problem = f"{reason}: left out"
-            taken &= ~wrong
-    places = np.flatnonzero(taken)
-    rows = empty_rows(len(places))
-    rows["end_us"] = np.round(seconds[places] * 1e6)
-    rows["counter"] = np.array([counters[place] for place in places], np.uint64)
-    rows["metric"] = one.metric
-    rows["kind"] = ABSOLUTE
-    rows["flags"] = int(one.width)
-    if is_later and len(rows):
-        # The counter of a port that got another index is another one.
-        rows["flags"][np.argmin(rows["end_us"])] |= int(Flag.REPLACED)
-    return rows, problem
-
-
-def _ages(series: Series) -> Rows:
-    """Make rows of how long a device was up."""
-    times: NDArray[np.float64] = np.array([at for at, _ in series.values], np.float64)
-    ages = np.array([_counter(text) for _, text in series.values], object)
-    taken = np.array([age is not None and age >= 0 for age in ages], bool)
-    rows = empty_rows(int(taken.sum()))
-    rows["end_us"] = np.round(times[taken] * 1e6)
-    rows["start_us"] = rows["end_us"] - 1
-    rows["value"] = ages[taken].astype(np.float64) / 100
-    rows["metric"], rows["kind"] = UPTIME, FIXED
-    return rows
-
-
-def _counter(text: str) -> int | None:
-    """Read a counter, which may be written like ``1.2345e+10``; nothing of NaN, -1 of what is none.
-
-    >>> _counter("1.2345e+10"), _counter("7"), _counter("NaN"), _counter("x")
-    (12345000000, 7, None, -1)
-    """
-    if text.isdecimal() and text.isascii() and len(text) < _DIGITS:
-        return int(text)
-    try:
-        number = Decimal(text)
-    except InvalidOperation:
-        return -1
-    if number.is_nan():
-        return None
-    return int(number) if 0 <= number < 2**64 else -1

@@ -7,11 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import decimal
-import enum
 import io
 import itertools
-import math
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,22 +17,23 @@ from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import NDArray
 
 from brimful.discards.archives import DamagedError, WholeLines, uncompressed
-from brimful.discards.identity import MAX_NAME_LENGTH, device_of, is_name
+from brimful.discards.capacities import Capacities
+from brimful.discards.identity import MAX_NAME_LENGTH, is_name
 from brimful.discards.schema import Flag
+from brimful.discards.telemetry import counters, warehouse
 from brimful.discards.telemetry import ports as of_ports
-from brimful.discards.telemetry import warehouse
+from brimful.discards.telemetry.cells import counts_of, devices_of, floats_of, names_of
 from brimful.discards.telemetry.columns import NOT_TOLD, Columns, Decoded, Refused, put, sort_out, wrong_clocks
-from brimful.discards.telemetry.rows import ABSOLUTE, CODES, FIXED, SINCE, UPTIME, empty_rows, filled, present
+from brimful.discards.telemetry.rows import ABSOLUTE, CODES, FIXED, SINCE, UPTIME, Rows, empty_rows
+from brimful.discards.telemetry.source import Reading, Source, UnreadableError
 from brimful.discards.texts import as_utf8, encoding_of
 from brimful.discards.times import DOUBTFUL, Times, times
 
-ENDINGS = (".csv", ".csv.gz", ".parquet")
 _GENERIC = ("timestamp", "device", "port", "direction")
 _COUNTED = {
     "octets": "octets",
@@ -50,41 +48,11 @@ _FLAT = ("hostname", "metric", "timestamp", "value")
 _SWITCH = "experiment"
 _DIRECTIONS = {"rx": "rx", "in": "rx", "tx": "tx", "out": "tx"}
 _SCOPES = {"uplink": "uplink", "local": "local", "": "uplink"}
-_NOTHING = {"", "nan", "null", "none", "\\n", "na", "n/a", "-"}
-"""How databases and people write that there is no value."""
-FEWEST_RISES, MOST_FALLS = 20, 0.05
-"""A column of this number of rows that rise, and so few in comparison that fall, holds counters."""
-FEWEST_RISES_OF_FEW = 7
-"""A column of fewer rows that rises so often and never falls does, too: numbers in any order do so in one of 40,320
-cases."""
-_FEWEST_ROWS = 100
-_LOOKED_AT = 20_000
-"""Rows, from the first on."""
 _BATCH_ROWS = 1 << 16
 _BATCH_BYTES = 4 << 20
 
 
-class UnreadableError(Exception):
-    """A file is not what its name says, from somewhere on."""
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How to read sources."""
-
-    latest_s: float = math.inf
-    """No sample can be after this (Unix time)."""
-    counters: bool | None = None
-    """Generic tables hold counters; or what was counted since the row before; or it was not said."""
-    zone: str | None = None
-    """Of times that have none, like ``Europe/Berlin``; without it, UTC."""
-
-
-AS_IT_IS = Reading()
-"""Nothing was said."""
-
-
-def read_table(path: Path, reading: Reading) -> Iterator[Decoded]:
+def read_table(source: Source) -> Iterator[Decoded]:
     """Read a table.
 
     Raises
@@ -92,6 +60,7 @@ def read_table(path: Path, reading: Reading) -> Iterator[Decoded]:
     UnreadableError
         When it is no such table, or damaged; what was given before is good.
     """
+    path, reading = source.path, source.reading
     try:
         batches = _parquet_batches(path) if path.suffix == ".parquet" else _csv_batches(path)
         first = 1 if path.suffix == ".parquet" else 2
@@ -102,6 +71,9 @@ def read_table(path: Path, reading: Reading) -> Iterator[Decoded]:
             if warehouse.is_nested(batch.column_names):
                 warehouse.take_rows(batch.to_pylist(), reading.latest_s, problems, decoded)
             elif "hostname" in batch.column_names:
+                if reading.counters:
+                    message = "is M-Lab's flat table, which holds differences: ingest it without --counters"
+                    raise UnreadableError(message)
                 _flat(batch, reading, problems, decoded)
             else:
                 _generic(batch, reading, problems, decoded)
@@ -115,41 +87,17 @@ def read_table(path: Path, reading: Reading) -> Iterator[Decoded]:
         raise UnreadableError(reason.splitlines()[0] if reason else type(error).__name__) from error
 
 
-def counters_in(path: Path, zone: str | None) -> str | None:
-    """Say which column of a generic table seems to hold counters: it rises row after row and hardly ever falls."""
+def doubt_in(path: Path, zone: str | None, ceilings: Capacities) -> str | None:
+    """Say why it must be said whether a table holds counters or differences; nothing where it shows that."""
     with contextlib.suppress(UnreadableError, pa.ArrowException, OSError, EOFError, UnicodeDecodeError, csv.Error):
         batches = _parquet_batches(path) if path.suffix == ".parquet" else _csv_batches(path)
         for batch, _ in batches:
-            if "hostname" in batch.column_names or warehouse.is_nested(batch.column_names):
+            if warehouse.is_nested(batch.column_names):
                 return None
-            return _rising(batch.slice(0, _LOOKED_AT), zone)
-    return None
-
-
-def _rising(batch: pa.Table, zone: str | None) -> str | None:
-    seconds = times(batch["timestamp"].combine_chunks(), zone=zone).seconds
-    series = np.zeros(len(batch), np.int64)
-    for name in ("device", "port", "direction", "scope"):
-        if name in batch.column_names:
-            names, code = _names(batch[name])
-            series = series * len(names) + code
-    for name in [name for name in _COUNTED if name in batch.column_names]:
-        number, there, _, debt = _counts(batch[name])
-        if (debt > 0).any():
-            # Counters are never below zero.
-            continue
-        chosen = np.flatnonzero(there & ~np.isnan(seconds))
-        order = chosen[np.lexsort((seconds[chosen], series[chosen]))]
-        same = series[order[1:]] == series[order[:-1]]
-        codes, of_pair = np.unique(series[order[1:]][same], return_inverse=True)
-        higher = (number[order[1:]] > number[order[:-1]])[same]
-        lower = (number[order[1:]] < number[order[:-1]])[same]
-        rows = np.bincount(of_pair, minlength=len(codes))
-        rises, falls = (np.bincount(of_pair, which, len(codes)) for which in (higher, lower))
-        many = (rows >= _FEWEST_ROWS - 1) & (rises >= FEWEST_RISES) & (falls <= MOST_FALLS * rises)
-        few = (rises >= FEWEST_RISES_OF_FEW) & (falls == 0)
-        if (many | few).any():
-            return name
+            if "hostname" in batch.column_names:
+                return counters.doubt_of_flat(batch, zone)
+            columns = tuple(name for name in _COUNTED if name in batch.column_names)
+            return counters.doubt(batch, columns, zone, ceilings)
     return None
 
 
@@ -237,13 +185,13 @@ def _flat(batch: pa.Table, reading: Reading, problems: dict[int, str], decoded: 
     rows = np.flatnonzero(readable)
     names = {}
     for name in ("metric", "hostname", _SWITCH):
-        values, codes = _names(batch[name]) if name in batch.column_names else ([NOT_TOLD], np.zeros(len(batch), int))
+        values, codes = names_of(batch[name]) if name in batch.column_names else ([NOT_TOLD], np.zeros(len(batch), int))
         names[name] = (values, codes[rows])
     columns = Columns(
         line=rows,
         names=names,
         length=np.ones(len(rows), np.int64),
-        samples={"timestamp": seconds[rows].astype(np.int64), "value": _floats(batch["value"])[rows]},
+        samples={"timestamp": seconds[rows].astype(np.int64), "value": floats_of(batch["value"])[rows]},
     )
     sort_out(columns, reading.latest_s, problems, decoded)
 
@@ -275,8 +223,8 @@ def _generic(batch: pa.Table, reading: Reading, problems: dict[int, str], decode
     checks.refuse(np.isnan(seconds), "timestamp is no time")
     for reason, wrong in wrong_clocks(np.nan_to_num(seconds), reading.latest_s):
         checks.refuse(wrong, reason)
-    devices, device = _devices(batch["device"])
-    ports, port = _names(batch["port"])
+    devices, device = devices_of(batch["device"])
+    ports, port = names_of(batch["port"])
     for names, code, what in ((devices, device, "device"), (ports, port, "port")):
         bad = np.array([not is_name(name) for name in names], bool)
         checks.refuse(bad[code], f"{what} has no name, or one of more than {MAX_NAME_LENGTH} characters")
@@ -284,7 +232,7 @@ def _generic(batch: pa.Table, reading: Reading, problems: dict[int, str], decode
     scope = np.full(len(batch), "uplink")
     if "scope" in batch.column_names:
         scope = _choice(batch["scope"], _SCOPES, checks, "scope is neither uplink nor local")
-    counts = {name: _counts(batch[name]) for name in _COUNTED if name in batch.column_names}
+    counts = {name: counts_of(batch[name]) for name in _COUNTED if name in batch.column_names}
     for name, (_, _, bad, debt) in counts.items():
         # A difference may be below zero, a counter never is.
         checks.refuse(bad | (debt > 0) if reading.counters else bad, f"{name} is no count")
@@ -295,7 +243,7 @@ def _generic(batch: pa.Table, reading: Reading, problems: dict[int, str], decode
     places, place = np.unique(of_port, return_inverse=True)
     replaced = np.zeros(len(batch), bool)
     if "ifIndex" in batch.column_names:
-        names, index = _names(batch["ifIndex"])
+        names, index = names_of(batch["ifIndex"])
         replaced = _indices(names, index, place, seconds, checks)
         told = np.flatnonzero(checks.good & np.array([name != "" for name in names])[index])
         codes = {"device": device[told], "port": port[told], "index": index[told]}
@@ -319,15 +267,21 @@ def _generic(batch: pa.Table, reading: Reading, problems: dict[int, str], decode
         parts.append(rows)
         part_places.append(place[chosen])
     if "uptime" in batch.column_names:
-        ages = _floats(batch["uptime"])
-        chosen = np.flatnonzero(checks.good & (ages >= 0) & np.isfinite(ages))
-        rows = empty_rows(len(chosen))
-        rows["end_us"], rows["start_us"] = end_us[chosen], end_us[chosen] - 1
-        rows["value"], rows["metric"], rows["kind"] = ages[chosen], UPTIME, FIXED
+        rows, chosen = _uptimes(batch["uptime"], checks, end_us)
         parts.append(rows)
         part_places.append(place[chosen])
     known = [(devices[one // len(ports)], ports[one % len(ports)]) for one in places]
     put(decoded, np.concatenate(parts), np.concatenate(part_places), known)
+
+
+def _uptimes(column: pa.ChunkedArray, checks: _Checks, end_us: NDArray[np.int64]) -> tuple[Rows, NDArray[np.intp]]:
+    """Make rows of how long devices were up, and say which rows of the table they are of."""
+    ages = floats_of(column)
+    chosen = np.flatnonzero(checks.good & (ages >= 0) & np.isfinite(ages))
+    rows = empty_rows(len(chosen))
+    rows["end_us"], rows["start_us"] = end_us[chosen], end_us[chosen] - 1
+    rows["value"], rows["metric"], rows["kind"] = ages[chosen], UPTIME, FIXED
+    return rows, chosen
 
 
 def _bridged(
@@ -374,101 +328,8 @@ def _indices(
     return replaced
 
 
-def _devices(column: pa.ChunkedArray) -> tuple[list[str], NDArray[np.int64]]:
-    """Give the different devices of a column, and which of them each row is of."""
-    names, code = _names(column)
-    known: dict[str, int] = {}
-    of_name = np.array([known.setdefault(device_of(name), len(known)) for name in names], np.int64)
-    return list(known), of_name[code]
-
-
-def _names(column: pa.ChunkedArray) -> tuple[list[str], NDArray[np.int64]]:
-    """Give the different texts of a column, and which of them each row has."""
-    encoded = column.cast(pa.string()).fill_null("").combine_chunks().dictionary_encode()
-    values = [value.strip() for value in encoded.dictionary.to_pylist()]
-    return values or [""], encoded.indices.to_numpy().astype(np.int64)
-
-
 def _choice(column: pa.ChunkedArray, meanings: dict[str, str], checks: _Checks, problem: str) -> NDArray[np.str_]:
-    names, code = _names(column)
+    names, code = names_of(column)
     meant = np.array([meanings.get(name.lower(), "?") for name in names])[code]
     checks.refuse(meant == "?", problem)
     return meant
-
-
-def _floats(column: pa.ChunkedArray) -> NDArray[np.float64]:
-    """Give numbers: NaN where there is nothing, -1 where there is no number."""
-    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-        return np.asarray(column.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy())
-    return np.array([_float(text) for text in column.cast(pa.string()).to_pylist()], np.float64)
-
-
-def _float(text: str | None) -> float:
-    if text is None or text.strip().lower() in _NOTHING:
-        return np.nan
-    try:
-        return float(text)
-    except ValueError:
-        return -1
-
-
-def _counts(
-    column: pa.ChunkedArray,
-) -> tuple[NDArray[np.uint64], NDArray[np.bool_], NDArray[np.bool_], NDArray[np.uint64]]:
-    """Give counts, which rows have one, which have something else, and how far below zero each is."""
-    whole = _whole(column)
-    if whole is not None:
-        none = np.zeros(len(column), bool)
-        return filled(whole), present(whole), none, none.astype(np.uint64)
-    parsed = [_count(cell) for cell in column.to_pylist()]
-    number = np.array([0 if one is None or one is _NO_COUNT else max(one, 0) for one in parsed], np.uint64)
-    debt = np.array([0 if one is None or one is _NO_COUNT else max(-one, 0) for one in parsed], np.uint64)
-    there = np.array([one is not None and one is not _NO_COUNT and one >= 0 for one in parsed], bool)
-    return number, there, np.array([one is _NO_COUNT for one in parsed], bool), debt
-
-
-def _whole(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Read a column of plain whole numbers at once; nothing where there is anything else."""
-    if pa.types.is_string(column.type):
-        # Arrow reads hexadecimal numbers as well.
-        if pc.any(pc.match_substring(column, "x", ignore_case=True)).as_py():
-            return None
-        words = column.combine_chunks()
-        whole = pc.if_else(pc.equal(words, ""), pa.scalar(None, words.type), words)
-    elif pa.types.is_integer(column.type):
-        whole = column.combine_chunks()
-    else:
-        return None
-    try:
-        return pa.chunked_array([whole.cast(pa.uint64())], pa.uint64())
-    except pa.ArrowInvalid:
-        return None
-
-
-class _NoCount(enum.Enum):
-    NO_COUNT = enum.auto()
-
-
-_NO_COUNT = _NoCount.NO_COUNT
-
-
-def _count(cell: object) -> int | _NoCount | None:
-    """Read a count, which may be below zero; nothing where there is nothing."""
-    if isinstance(cell, str):
-        text = cell.strip()
-        if text.isdecimal() and text.isascii():
-            cell = int(text)
-        elif text.lower() in _NOTHING:
-            return None
-        else:
-            try:
-                cell = decimal.Decimal(text)
-            except decimal.InvalidOperation:
-                return _NO_COUNT
-    if cell is None:
-        return None
-    if not isinstance(cell, int | float | decimal.Decimal):
-        return _NO_COUNT
-    if math.isnan(cell):
-        return None
-    return int(cell) if -(2**63) < cell < 2**64 and cell == int(cell) else _NO_COUNT

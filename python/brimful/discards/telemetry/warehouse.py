@@ -17,10 +17,10 @@ import numpy as np
 
 from brimful.discards.archives import DamagedError, Readable, WholeLines, uncompressed
 from brimful.discards.telemetry.columns import NOT_TOLD, Columns, Decoded, Refused, sort_out
+from brimful.discards.telemetry.source import Source
 from brimful.discards.texts import as_utf8
 from brimful.discards.times import parse_time
 
-ENDINGS = (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".ndjson.gz")
 MAX_LINE_BYTES = 64 << 20
 _HEAD_BYTES = 1000
 _BATCH_LINES = 20_000
@@ -44,19 +44,11 @@ def is_nested(names: Sequence[str]) -> bool:
     return "sample" in found or "raw" in found or {"a", "parser"} <= found
 
 
-def read_rows(path: Path, latest_s: float) -> Iterator[Decoded] | None:
-    """Read rows in JSON, one a line or all in a list; nothing where a file holds something else.
-
-    Raises
-    ------
-    DamagedError
-        When the file is damaged; what was given before is good.
-    """
+def recognises(path: Path) -> bool:
+    """Say whether a file holds rows in JSON, one a line or all in a list."""
     with path.open("rb") as file:
         first = _first_row(uncompressed(file))
-    if first is None or not is_nested(list(first)):
-        return None
-    return _read(path, latest_s)
+    return first is not None and is_nested(list(first))
 
 
 def _first_row(stream: Readable) -> Row | None:
@@ -82,7 +74,15 @@ def _first_row(stream: Readable) -> Row | None:
     return found if isinstance(found, dict) else None
 
 
-def _read(path: Path, latest_s: float) -> Iterator[Decoded]:
+def read_rows(source: Source) -> Iterator[Decoded]:
+    """Read rows in JSON.
+
+    Raises
+    ------
+    DamagedError
+        When the file is damaged; what was given before is good.
+    """
+    path, latest_s = source.path, source.reading.latest_s
     with path.open("rb") as file:
         lines = WholeLines(uncompressed(file))
         content = lines.read()

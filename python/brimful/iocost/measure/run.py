@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,7 +12,7 @@ import msgspec
 
 from brimful.alarm import undisturbed
 from brimful.changes import put_back
-from brimful.errors import BrimfulError, MeasureError, UsageError
+from brimful.errors import BrimfulError, MeasureError
 from brimful.iocost.controller import CostController, find_control_group
 from brimful.iocost.measure import confirmation, protection, searches, solutions
 from brimful.iocost.measure import plan as planning
@@ -31,9 +30,9 @@ from brimful.iocost.measure.plan import (
 )
 from brimful.iocost.measure.protection import Groups, Protection, VrateMeasurer
 from brimful.iocost.measure.searches import Search
+from brimful.iocost.measure.wanted import Wanted
 from brimful.measurers.base import Description
 from brimful.records import Done, End, MeasurerFacts, Record, Run, RunFile, Trial, Warning, read_run
-from brimful.records.experiment import fingerprint
 from brimful.runs import open_record, run_identity, saved_run
 from brimful.units import format_duration
 
@@ -48,55 +47,6 @@ _MIX = "--read-share=70%"
 _VALIDATION_ROUNDS = 2
 _CONFIRMATION_GRACE = 0.5
 """A trial of the confirmation may go on for this part of its length after the time of its step."""
-
-
-_BINARY = {"": 1, "k": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-
-
-def parse_bytes(text: str) -> int:
-    """Read a number of bytes as the tester does.
-
-    >>> parse_bytes("16G"), parse_bytes("4096")
-    (17179869184, 4096)
-    """
-    match = re.fullmatch(r"([0-9]+)(?:([kMGT])(?:iB)?)?", text)
-    if match is None:
-        message = f"--working-set {text}: write bytes like 16G"
-        raise UsageError(message)
-    return int(match[1]) * _BINARY[match[2] or ""]
-
-
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """What a user asked for."""
-
-    device: str
-    destroy_data: str | None
-    ignore_signature: bool
-    deadline_s: float
-    working_set: str
-    quick: bool
-    budget_s: float | None
-    pause: str | None = None
-
-    def fingerprint(self) -> str:
-        """Digest what makes two measurements the same."""
-        return fingerprint(**msgspec.to_builtins(self))
-
-    def bytes_to_write(self, disk: Disk) -> int:
-        """Give the bytes of the working set."""
-        most = parse_bytes(self.working_set)
-        return min(most, disk.bytes) if disk.bytes else most
-
-    def open_disk(self) -> Disk:
-        """Open the disk."""
-        options = [f"--deadline={self.deadline_s * 1e6:.0f}us", f"--working-set={self.working_set}"]
-        return Disk(
-            self.device,
-            destroy_data=self.destroy_data,
-            options=options,
-            ignore_signature=self.ignore_signature,
-            pause=self.pause,
-        )
 
 
 def open_controller(

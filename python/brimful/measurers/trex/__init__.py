@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from brimful.errors import UsageError
+from brimful.errors import UsageError, did_you_mean
 from brimful.measurers.base import Settings
 from brimful.measurers.command import CommandMeasurer
 
@@ -72,6 +72,6 @@ def _option(spec: str, word: str) -> tuple[str, str | None]:
         return key, None
     if key not in _VALUES or not value:
         known = ", ".join(sorted([*_FLAGS, *(f"{name}=..." for name in _VALUES)]))
-        message = f"measurer 'trex:{spec}': {word!r} is none of {known}"
+        message = f"measurer 'trex:{spec}': {word!r}{did_you_mean(key, [*_FLAGS, *_VALUES])} is none of {known}"
         raise UsageError(message)
     return key, value

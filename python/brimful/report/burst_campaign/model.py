@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from brimful.records import Member, Run, RunFile, read_run
+from brimful.records import Member, Run, RunFile, planned_members, read_run
 from brimful.report import blocks, facts, words
 from brimful.report.blocks import Block, Document, Section, Sentence, Table
 from brimful.report.burst import model as one_size
@@ -152,7 +152,7 @@ def _as_file(file: RunFile, member: Member, run: Run) -> RunFile:
 
 
 def _outcome(file: RunFile) -> str:
-    ended, planned = len(file.members), len(planned_sizes(file))
+    ended, planned = len(file.members), planned_members(file.run) or len(planned_sizes(file))
     failed = sum(member.failed for member in file.members)
     said = f"{ended} of {words.count(planned, 'run')} ended" + (f" ({failed} failed)" if failed else "")
     how = words.CLOCK_WORDS.get(file.ends[-1].reason, "ended") if file.ends else "has not ended"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from brimful.errors import UsageError
 from brimful.records import Member, Run, RunFile
 from brimful.report.campaign.model import entries
 from brimful.report.compared import Compared, Outcome, refuse_repeated
-from brimful.report.lines import WIDTH, bullets, table
+from brimful.report.lines import WIDTH, bullets, table, wrap
 from brimful.report.styles import Style, plain
 from brimful.report.throughput import comparison
 from brimful.report.throughput.comparison import CHANGE, ComparisonReport, GoalComparison, range_title, signed
@@ -134,7 +133,7 @@ def compare_runs(new: Sequence[RunFile], baseline: Sequence[RunFile], *, toleran
     found = build(new, baseline, tolerance=tolerance)
     return Compared(
         regressed=found.regressed,
-        text=lambda style, columns: render(found, style=style),
+        text=lambda style, columns: render(found, style=style, columns=columns),
         json=lambda: to_json(found),
         page=lambda: _page(found),
         outcomes=[
@@ -153,19 +152,19 @@ def _incomplete(lost: Sequence[str]) -> str | None:
     return f"the new campaigns have no value of {lost[0]}{more}, which the baseline has; resume them or make them anew"
 
 
-def render(found: CampaignComparison, *, style: Style = plain) -> str:
+def render(found: CampaignComparison, *, style: Style = plain, columns: int = WIDTH) -> str:
     """Write the comparison for a terminal: a table of all cells, and a sentence for each goal of each."""
     names, rows = _table(found)
     sentences = [
-        _sentence(f"{cell.title}, {goal.goal.name}", goal, style)
+        _sentence(f"{cell.title}, {goal.goal.name}", goal, style, columns)
         for cell in found.cells
         for goal in cell.comparison.goals
     ]
     blocks = [
-        f"{style(_TITLE, 'title')}\n{style(_scope(found), 'faint')}",
-        table([names, *rows], right=range(2, 8), indent=0),
+        f"{style(_TITLE, 'title')}\n{style(wrap(_scope(found), 0, columns=columns), 'faint')}",
+        table([names, *rows], right=range(2, 8), indent=0, columns=columns, lead=2),
         "\n".join(sentences),
-        *(bullets(title, entries, style) for title, entries in _lists(found)),
+        *(bullets(title, entries, style, columns) for title, entries in _lists(found)),
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
@@ -287,9 +286,7 @@ def _row(cell: CellComparison, goal: GoalComparison) -> list[str]:
     ]
 
 
-def _sentence(name: str, goal: GoalComparison, style: Style) -> str:
+def _sentence(name: str, goal: GoalComparison, style: Style, columns: int) -> str:
     role = ROLES.get(goal.comparison.verdict)
-    text = textwrap.fill(
-        f"{name}: {goal.sentence}", WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
-    )
+    text = wrap(f"{name}: {goal.sentence}", 0, hang=2, columns=columns)
     return style(text[: len(name) + 1], role) + text[len(name) + 1 :] if role else text

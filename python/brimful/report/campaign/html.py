@@ -27,7 +27,13 @@ def render(report: Report) -> str:
     report
         From `brimful.report.campaign.model.build`.
     """
-    made = [tables.throughput(report), tables.repeatability(report), tables.searches(report), tables.goals(report)]
+    made = [
+        tables.throughput(report),
+        tables.repeatability(report),
+        tables.searches(report),
+        tables.parts(report),
+        tables.goals(report),
+    ]
     return render_page(
         Path(__file__).with_name("page.html"),
         report=report,

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from brimful.records import SPECIFICATION, End, Goal, GoalResult, Member, Run, RunFile
+from brimful.records import SPECIFICATION, End, Goal, GoalResult, Member, Run, RunFile, planned_members
 from brimful.report import facts, words
+from brimful.report.campaign.parts import PartView, parts_of
 from brimful.report.throughput.model import RFC2544_TRIAL_S
 from brimful.statistics.comparison import Sample, interval
 from brimful.statistics.repeatability import Spread, summarise
@@ -94,6 +95,8 @@ class MemberView(msgspec.Struct, frozen=True, kw_only=True):
     """One a goal."""
     text: str
     """What went wrong."""
+    part: int | None
+    """Of a merged campaign: which part it was in."""
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,6 +107,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     outcome: str
     planned: int
     members: list[MemberView]
+    parts: list[PartView]
+    """Of a merged campaign."""
     cells: list[Cell]
     size_name: str
     """`FRAME_SIZE` or `IO_SIZE`."""
@@ -131,7 +136,9 @@ def build(file: RunFile) -> Report:
         The record of a campaign, complete or not.
     """
     run, members = file.run, file.members
-    planned = _planned(run)
+    planned = planned_members(run) or len(members)
+    parts = parts_of(run)
+    places = {name: one.part for one in parts for name in one.members}
     first_runs = {member.measurer: member.run for member in reversed(members) if member.run is not None}
     size_name = _size_name(first_runs.values())
     scopes = list(dict.fromkeys(member.run.load_scope for member in members if member.run is not None))
@@ -141,10 +148,11 @@ def build(file: RunFile) -> Report:
         size_name=size_name,
         outcome=_outcome(file, planned),
         planned=planned,
-        members=[_member(member, run.goals) for member in members],
+        members=[_member(member, run.goals, places.get(member.name)) for member in members],
+        parts=parts,
         cells=_cells(run, members),
         load_scope=" or ".join(scopes) or run.load_scope,
-        method=list(_method(run, members, size_name)),
+        method=list(_method(run, members, parts, size_name)),
         deviations=_deviations(run, members),
         warnings=_warnings(file),
         set_up=[
@@ -167,10 +175,6 @@ def _repeats(run: Run) -> int:
     return repeats if isinstance(repeats, int) and repeats > 0 else 1
 
 
-def _planned(run: Run) -> int:
-    return len(entries(run, "measurers")) * max(1, len(entries(run, "frame_sizes"))) * _repeats(run)
-
-
 def _size_name(runs: Iterable[Run]) -> str:
     """Give what sizes are of: of IOs, where all that was searched were disks."""
     found = list(runs)
@@ -188,6 +192,9 @@ def _title(run: Run, size_name: str) -> str:
         parts.append(words.count(len(sizes), size_name))
     if _repeats(run) > 1:
         parts.append(words.count(_repeats(run), "repeat"))
+    shard = run.source.get("shard")
+    if isinstance(shard, dict):
+        parts.append(f"part {shard.get('part')} of {shard.get('of')}")
     return "Campaign: " + ", ".join(parts)
 
 
@@ -208,7 +215,7 @@ def _state(member: Member) -> str:
     return "failed" if member.failed else "regular" if member.regular else "irregular"
 
 
-def _member(member: Member, goals: Sequence[Goal]) -> MemberView:
+def _member(member: Member, goals: Sequence[Goal], part: int | None) -> MemberView:
     results = {result.goal: result for result in member.goal_results}
     unit = member.run.load_unit if member.run else "frames/s"
     return MemberView(
@@ -225,6 +232,7 @@ def _member(member: Member, goals: Sequence[Goal]) -> MemberView:
         state=_state(member),
         headlines=[words.headline(results.get(goal.name), unit) for goal in goals],
         text=member.end.text,
+        part=part,
     )
 
 
@@ -327,7 +335,7 @@ def _range_in_widths(goal: Goal, spread: Spread | None) -> float | None:
     return (spread.most - spread.least) / spread.most / goal.width
 
 
-def _method(run: Run, members: Sequence[Member], size_name: str) -> list[str]:
+def _method(run: Run, members: Sequence[Member], parts: Sequence[PartView], size_name: str) -> list[str]:
     repeats = _repeats(run)
     said = [
         f"Every search is an ordinary run in a directory of its own, whose report states all that {SPECIFICATION} and "
@@ -340,7 +348,12 @@ def _method(run: Run, members: Sequence[Member], size_name: str) -> list[str]:
     ]
     if size_name == FRAME_SIZE:
         said.append(L2_AND_L1)
-    if repeats > 1:
+    if parts:
+        said.append(
+            f"It was measured in {words.count(len(parts), 'part')}, which were then put together. The repeats of one "
+            "measurer and size are in one part as far as that makes parts of equal length."
+        )
+    elif repeats > 1:
         said.append(
             "Repeats were the outermost loop: every measurer and size once, then all again, so that drift of the "
             "machine spreads over all of them."

@@ -91,16 +91,18 @@ def repeatability(report: Report) -> Table:
 def searches(report: Report) -> Table:
     """Give every search."""
     names = [goal.name for goal in report.run.goals]
+    merged = ["part"] if report.parts else []
     return Table(
         key="searches",
         title="Searches, in their order",
-        heads=["search", "result", "repeat", "trials", "time", "first guess", *names],
+        heads=["search", "result", *merged, "repeat", "trials", "time", "first guess", *names],
         words=2,
         grouped=False,
         rows=[
             [
                 member.name,
                 member.state if member.state == REGULAR else member.state.upper(),
+                *([NOTHING if member.part is None else str(member.part)] if merged else []),
                 str(member.repeat),
                 str(member.trials),
                 format_duration(member.search_s),
@@ -108,6 +110,27 @@ def searches(report: Report) -> Table:
                 *member.headlines,
             ]
             for member in report.members
+        ],
+    )
+
+
+def parts(report: Report) -> Table:
+    """Give where each part of a merged campaign was measured."""
+    return Table(
+        key="parts",
+        title="Parts, each measured by itself",
+        heads=["part", "began", "machine", "labels", "searches"],
+        words=4,
+        grouped=False,
+        rows=[
+            [
+                str(part.part),
+                part.started,
+                part.machine or NOTHING,
+                ", ".join(f"{name}={value}" for name, value in part.labels.items()) or NOTHING,
+                str(len(part.members)),
+            ]
+            for part in report.parts
         ],
     )
 

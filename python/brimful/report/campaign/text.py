@@ -45,6 +45,7 @@ def render(report: Report, *, style: Style = plain, columns: int = WIDTH) -> str
     blocks = [
         *_result(report, style, columns),
         _table(tables.searches(report), style, columns),
+        _table(tables.parts(report), style, columns),
         _table(tables.goals(report), style, columns),
         bullets("How it was done", report.method, style, columns),
         bullets("Deviations from the RFC 2544 trial procedure", report.deviations, style, columns),

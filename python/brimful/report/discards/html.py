@@ -9,7 +9,7 @@ from pathlib import Path
 
 from brimful.records import RunFile
 from brimful.report.discards import figures, method, model, plotting, splits, summary, tables
-from brimful.report.discards.figures import Page, narrowed
+from brimful.report.discards.pages import Page, narrowed
 from brimful.report.discards.svg import draw_compact
 from brimful.report.web_page import render_page
 

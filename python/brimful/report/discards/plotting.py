@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from brimful.report import palette
-from brimful.report.discards.figures import LEGEND_COLUMNS, LEGEND_ROW_IN, Axis, Layer, Page, Panel
 from brimful.report.discards.model import DAY_S, Change, Point, format_day
+from brimful.report.discards.pages import LEGEND_COLUMNS, LEGEND_ROW_IN, Axis, Layer, Page, Panel
 from brimful.report.figures import Size, drawable, figure_of
 from brimful.report.palette import DASHED, DOTTED
 

@@ -9,6 +9,7 @@ from brimful.errors import BrimfulError
 from brimful.files import write_atomically
 from brimful.records import RunFile
 from brimful.report.discards import figures, model, plotting, splits
+from brimful.report.discards.pages import Page
 
 DOTS_PER_INCH = 120
 
@@ -44,7 +45,7 @@ def write(run_file: RunFile, directory: Path) -> list[Path]:
     return paths
 
 
-def render(page: figures.Page) -> bytes:
+def render(page: Page) -> bytes:
     """Give a page as the bytes of a PNG file: the same records always give the same."""
     target = io.BytesIO()
     with plotting.drawn(page) as figure:

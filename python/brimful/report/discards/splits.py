@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from brimful.report.discards.figures import MBPS, Axis, Layer, Page, Panel, choose_limits, paged
+from brimful.report.discards.figures import MBPS
 from brimful.report.discards.model import Point, Split, View
+from brimful.report.discards.pages import Axis, Layer, Page, Panel, choose_limits, paged
 
 MOST_COLOURS = {"time": 7, "density": 4}
 """In a panel: how many looks differ, and how many names fit above panels of densities."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,9 @@ import msgspec
 from brimful import kernel
 from brimful.errors import UsageError
 from brimful.kernel import MODEL_KEYS, PLACEHOLDER, QOS_KEYS
-from brimful.records import Finding, RunFile, Solution
+from brimful.records import RunFile, Solution
 from brimful.report import facts, words
-from brimful.report.iocost import figures, header
+from brimful.report.iocost import figures, header, searches
 from brimful.report.web_page import render_page
 from brimful.units import format_duration, format_load
 
@@ -39,6 +39,8 @@ class SolutionView(msgspec.Struct, frozen=True, kw_only=True):
     """Neighbouring rules with the same solution."""
 
     rules: list[Rule]
+    figure: str
+    """The greatest: how many random reads a second the device is taken to make."""
     scale: str
     interval: str
     """Empty: there is none."""
@@ -70,7 +72,7 @@ def render(run_file: RunFile) -> str:
         A run on a block device.
     """
     solutions = view_solutions(run_file)
-    panels = figures.make_panels(run_file)
+    panels, searched = figures.make_panels(run_file), searches.make_group(run_file)
     return render_page(
         Path(__file__).with_name("page.html"),
         run=run_file.run,
@@ -88,7 +90,7 @@ def render(run_file: RunFile) -> str:
         model_heads=list(zip(MODEL_WORDS, MODEL_KEYS, strict=True)),
         qos_heads=QOS_KEYS,
         remarks=[finding for finding in run_file.findings if finding.code != "measure-next"],
-        next_steps=next_steps(run_file.findings),
+        next_steps=next_steps(run_file),
         sections=[
             (
                 f"graphs-{number}",
@@ -96,9 +98,9 @@ def render(run_file: RunFile) -> str:
                 [(panel.title, figures.draw(panel)) for panel in group.panels if panel.has_data],
                 [panel.title for panel in group.panels if not panel.has_data],
             )
-            for number, group in enumerate(figures.sections(panels))
+            for number, group in enumerate([*([searched] if searched else []), *figures.sections(panels)])
         ],
-        has_data=any(panel.has_data for panel in panels),
+        has_data=searched is not None or any(panel.has_data for panel in panels),
         has_threshold=any(panel.threshold is not None for panel in panels),
         method=method(run_file),
         warnings=run_file.warnings,
@@ -175,10 +177,10 @@ def unsolved(run_file: RunFile) -> list[tuple[str, list[Rule]]]:
     return list(reasons.items())
 
 
-def next_steps(findings: Sequence[Finding]) -> list[tuple[str, str]]:
-    """Give what is worth measuring, each with the job spec for the benchmark (or nothing)."""
-    steps = []
-    for finding in findings:
+def next_steps(run_file: RunFile) -> list[tuple[str, str]]:
+    """Give what is worth measuring, or was left out, each with the job spec for the benchmark (or nothing)."""
+    steps = [(f"Not measured: {warning.text}.", "") for warning in run_file.warnings if warning.code == "not-measured"]
+    for finding in run_file.findings:
         if finding.code == "measure-next":
             said = finding.subject is None or finding.subject in finding.text
             text = finding.text if said else f"{finding.subject}: {finding.text}"
@@ -260,6 +262,7 @@ def _view(run_file: RunFile, solution: Solution, scale: float, rule: Rule) -> So
     isolation = _finite(info.get("isol"))
     return SolutionView(
         rules=[rule],
+        figure=_model_number("rrandiops", solution.model.get("rrandiops")),
         scale=words.share(scale),
         interval=f"{words.share(solution.interval[0])} to {words.share(solution.interval[1])}"
         if solution.interval

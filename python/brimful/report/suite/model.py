@@ -16,8 +16,19 @@ from brimful.report.delay import numbers
 from brimful.report.loss.model import greatest_without_loss, losses_of
 from brimful.report.recovery import model as recovery
 from brimful.report.suite import figures
+from brimful.report.suite.forwarding import congestion_table, forwarding_row
 from brimful.report.suite.results import Result, plan_of, results_of
-from brimful.report.suite.sections import NOT_DONE, OTHERWISE, SECTIONS, SIZES, TEST_OF
+from brimful.report.suite.sections import (
+    HARDWARE,
+    NOT_APPLICABLE,
+    NOT_DONE,
+    OTHERWISE,
+    RFC2889,
+    SECTIONS,
+    SIZES,
+    TEST_OF,
+)
+from brimful.report.switching import model as switching
 from brimful.units import format_load
 
 _NONE = "–"
@@ -28,7 +39,15 @@ _TITLES = {
     "bursts": "Back-to-back frames (section 26.4, RFC 9004)",
     "recovery": "System recovery (section 26.5)",
     "reset": "Reset (section 26.6)",
+    "mesh": "Fully meshed throughput (section 5.1)",
+    "one-to-many": "Throughput, one port to many (section 5.2)",
+    "many-to-one": "Throughput, many ports to one (section 5.2)",
+    "backbone": "Throughput between two halves, both ways (section 5.3)",
+    "halves": "Throughput from one half to the other (section 5.4)",
+    "forwarding": "Maximum forwarding rate (section 5.6)",
+    "congestion": "Congestion control (section 5.5): A sends to C and D, B to D",
 }
+_OF_MANY_PORTS = ("mesh", "one-to-many", "many-to-one", "backbone", "halves")
 
 
 def build(file: RunFile) -> Document:
@@ -45,9 +64,10 @@ def build(file: RunFile) -> Document:
         When one of them cannot be read.
     """
     plan, results = plan_of(file), results_of(file)
-    shown: list[Block] = [block for test in plan.tests for block in _blocks(test, _of(results, test))]
+    shown: list[Block] = [_sections(file, plan, results)]
+    shown += [block for test in plan.tests for block in _blocks(test, results)]
     if not results:
-        shown = [Sentence("There is no result: no test came to its end.")]
+        shown.append(Sentence("There is no result: no test came to its end."))
     quick = ", quick" if plan.is_quick else ""
     return Document(
         run=file.run,
@@ -55,7 +75,7 @@ def build(file: RunFile) -> Document:
         title=f"{plan.standard} tests{quick}: {blocks.device_name(file.run)}",
         outcome=_outcome(file, plan, results),
         cards=_cards(results),
-        blocks=[*shown, _sections(file, plan, results)],
+        blocks=shown,
         notes=_notes(plan),
         set_up=_set_up(file, plan, results),
         warnings=[*_failures(results), *_warnings(results)],
@@ -67,6 +87,17 @@ def build(file: RunFile) -> Document:
 def line(file: RunFile) -> str:
     """Give the result of a suite in one line."""
     plan = plan_of(file)
+    if plan.standard == RFC2889:
+        results = results_of(file)
+        said = [
+            f"{result.test} at {result.size}: {format_load(result.value, file.run.load_unit)}"
+            for result in results
+            if result.test == "mesh" and result.value is not None
+        ]
+        said += [
+            switching.line(result.file) for result in results if result.test in ("caching", "learning") and result.file
+        ]
+        return f"{plan.standard}: {'; '.join(said) or 'no result'}"
     found = {result.size: result.value for result in results_of(file) if result.test == "throughput"}
     shown = [f"{size}: {format_load(value, file.run.load_unit)}" for size, value in found.items() if value is not None]
     return f"{plan.standard}: throughput {', '.join(shown)}" if shown else f"{plan.standard}: no result"
@@ -76,14 +107,30 @@ def _of(results: Sequence[Result], test: str) -> list[Result]:
     return [result for result in results if result.test == test]
 
 
-def _blocks(test: str, results: Sequence[Result]) -> list[Block]:
-    if not results:
+def _blocks(test: str, all_results: Sequence[Result]) -> list[Block]:
+    results = _of(all_results, test)
+    if not results or test == "control":
         return []
+    if test == "congestion":
+        return [congestion_table(_TITLES[test], _of(all_results, "control"), results)]
+    if test not in _TABLES:
+        return [block for result in results for block in _of_switch(result)]
     names, row = _TABLES[test]
     rows = [[result.size, *_cells(result, row, len(names))] for result in results]
     table = Table(title=_TITLES[test], names=["frame size", *names], rows=rows, key=test)
     drawn = [figure for figure in (_throughputs(test, results), _curves(test, results)) if figure is not None]
     return [*drawn, table]
+
+
+def _of_switch(result: Result) -> list[Block]:
+    """Show what one test of a switch found."""
+    found = [] if result.file is None else switching.results_of(result.file)
+    if result.file is None or result.file.run.switching is None or not found:
+        said = result.text or result.reason.replace("-", " ")
+        return [Sentence(f"{switching.TITLES.get(result.test, result.test)}: {said}.")]
+    table = switching.results_table(result.file.run.switching, found)
+    title = f"{table.title}, {result.size} bytes"
+    return [msgspec.structs.replace(table, title=title, key=f"{table.key}-{result.size}")]
 
 
 def _cells(result: Result, row: Callable[[RunFile], list[str]], number: int) -> list[str]:
@@ -148,7 +195,11 @@ def _recovery_row(file: RunFile) -> list[str]:
 
 
 _TABLES: Mapping[str, tuple[list[str], Callable[[RunFile], list[str]]]] = {
-    "throughput": (["throughput", "theoretical", "100 % is", "of 100 %", "regular"], _throughput_row),
+    **dict.fromkeys(
+        ("throughput", *_OF_MANY_PORTS),
+        (["throughput", "theoretical", "100 % is", "of 100 %", "regular"], _throughput_row),
+    ),
+    "forwarding": (["forwarding rate", "at the load", "forward pressure"], forwarding_row),
     "latency": (["load", "mean, 95 % interval", "min", "p50", "p99", "max"], _latency_row),
     "loss": (["greatest load", "lost there", "nothing lost up to", "loads"], _loss_row),
     "bursts": (["average frames", "least", "most", "std. deviation", "corrected buffer"], _burst_row),
@@ -159,7 +210,11 @@ _TABLES: Mapping[str, tuple[list[str], Callable[[RunFile], list[str]]]] = {
 
 
 def _throughputs(test: str, results: Sequence[Result]) -> Figure | None:
-    known = [result for result in results if test == "throughput" and result.value is not None and result.file]
+    known = [
+        result
+        for result in results
+        if test in ("throughput", *_OF_MANY_PORTS) and result.value is not None and result.file
+    ]
     if len(known) < 2:
         return None
     limits = [
@@ -169,11 +224,11 @@ def _throughputs(test: str, results: Sequence[Result]) -> Figure | None:
     unit = known[0].file.run.load_unit if known[0].file is not None else ""
     found = [result.value or 0.0 for result in known]
     return Figure(
-        title="Throughput over frame size",
+        title=f"{_TITLES[test].partition(' (')[0]} over frame size",
         draw=partial(figures.draw_throughputs, [result.size for result in known], found, limits, unit),
         caption="The throughput of each frame size, and dashed the theoretical limit of the link, or where that is not"
         " known the most that the tester could offer.",
-        key="throughputs",
+        key="throughputs" if test == "throughput" else f"throughputs-{test}",
     )
 
 
@@ -194,7 +249,7 @@ def _curves(test: str, results: Sequence[Result]) -> Figure | None:
 
 
 def _outcome(file: RunFile, plan: SuitePlan, results: Sequence[Result]) -> str:
-    planned = len(plan.sizes) * sum(test != "reset" for test in plan.tests) + ("reset" in plan.tests)
+    planned = len(plan.sizes) * (len(plan.tests) - len(plan.once)) + len(plan.once)
     failed = sum(result.reason == "measurement-failed" for result in results)
     said = f"{len(results)} of {words.count(planned, 'test')} ended" + (f", {failed} failed" if failed else "")
     how = words.CLOCK_WORDS.get(file.ends[-1].reason, "ended") if file.ends else "has not ended"
@@ -203,7 +258,14 @@ def _outcome(file: RunFile, plan: SuitePlan, results: Sequence[Result]) -> str:
 
 def _cards(results: Sequence[Result]) -> list[Card]:
     found = [result for result in _of(results, "throughput") if result.value is not None and result.file is not None]
-    return [
+    of_switch = [
+        Card(name=f"{result.test} {one.name}".rstrip(), value=switching.shown_value(result.file.run.switching, one))
+        for test in ("caching", "learning", "ageing")
+        for result in _of(results, test)
+        if result.file is not None and result.file.run.switching is not None
+        for one in switching.results_of(result.file)
+    ]
+    return of_switch or [
         Card(
             name=f"throughput at {result.size}",
             value=format_load(result.value or 0.0, result.file.run.load_unit if result.file else ""),
@@ -238,25 +300,27 @@ def _notes(plan: SuitePlan) -> list[str]:
     notes = [
         "Each test has a record of its own below that of the suite; `brimful report` shows it whole, and `brimful"
         " verify` computes all of them again.",
-        "RFC 2544 is for a laboratory: no test may cross a network in use (RFC 6815).",
+        f"{plan.standard} is for a laboratory: no test may cross a network in use (RFC 6815).",
     ]
     if plan.is_quick:
-        notes.insert(0, "This is no RFC 2544 test: --quick has shorter and fewer trials than it asks for.")
+        notes.insert(0, f"This is no {plan.standard} test: --quick has shorter and fewer trials than it asks for.")
     return notes
 
 
 def _sections(file: RunFile, plan: SuitePlan, results: Sequence[Result]) -> Table:
     rows = [
         [section, title, _state(section, state, file, plan, _of(results, TEST_OF.get(section, ""))), remark]
-        for section, title, state, remark in SECTIONS
+        for section, title, state, remark in SECTIONS.get(plan.standard, ())
     ]
-    names = ["section", "of RFC 2544", "state", "remark"]
-    return Table(title="What was done of RFC 2544", names=names, rows=rows, key="sections", words=4)
+    names = ["section", f"of {plan.standard}", "state", "remark"]
+    return Table(title=f"What was done of {plan.standard}", names=names, rows=rows, key="sections", words=4)
 
 
 def _state(section: str, state: str, file: RunFile, plan: SuitePlan, results: Sequence[Result]) -> str:
     """Say what became of a section in this suite."""
-    if (section == "24" and plan.is_quick) or (section == "9" and plan.sizes != SIZES):
+    if state in (NOT_DONE, NOT_APPLICABLE, HARDWARE):
+        return state
+    if (section == "24" and plan.is_quick) or (section in ("4", "9") and plan.sizes != SIZES):
         return OTHERWISE
     if section == "14" and facts.directions(file.run) == "one direction":
         return NOT_DONE
@@ -265,7 +329,7 @@ def _state(section: str, state: str, file: RunFile, plan: SuitePlan, results: Se
         return state
     if test not in plan.tests:
         return NOT_DONE
-    due = 1 if test == "reset" else len(plan.sizes)
+    due = 1 if test in plan.once else len(plan.sizes)
     made = sum(result.reason == "done" for result in results)
     if made < due:
         return f"{made} of {words.count(due, 'size')}"

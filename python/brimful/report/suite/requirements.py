@@ -27,9 +27,9 @@ class Kind(msgspec.Struct, frozen=True):
     """Whether a requirement is a least value; otherwise it is the most that may be."""
 
 
-def _frames(text: str) -> float:
+def _whole(text: str) -> float:
     if not text.isdecimal():
-        message = f"{text!r} is no number of frames"
+        message = f"{text!r} is no whole number"
         raise UsageError(message)
     return float(text)
 
@@ -37,10 +37,19 @@ def _frames(text: str) -> float:
 KINDS: Mapping[str, Kind] = {
     "throughput": Kind(units.parse_load, units.format_load, is_least=True),
     "latency": Kind(units.parse_duration, units.format_delay, is_least=False),
-    "loss": Kind(units.parse_ratio, share, is_least=False),
-    "bursts": Kind(_frames, lambda frames: f"{frames:.0f} frames", is_least=True),
+    "loss": Kind(units.parse_small_ratio, share, is_least=False),
+    "bursts": Kind(_whole, lambda frames: f"{frames:.0f} frames", is_least=True),
     "recovery": Kind(units.parse_duration, units.format_delay, is_least=False),
     "reset": Kind(units.parse_duration, units.format_delay, is_least=False),
+    **dict.fromkeys(
+        ("mesh", "one-to-many", "many-to-one", "backbone", "halves"),
+        Kind(units.parse_load, units.format_load, is_least=True),
+    ),
+    "caching": Kind(_whole, lambda count: f"{count:.0f} addresses", is_least=True),
+    "learning": Kind(units.parse_load, units.format_load, is_least=True),
+    "ageing": Kind(units.parse_duration, units.format_delay, is_least=True),
+    "errored": Kind(_whole, lambda count: f"{count:.0f} failed", is_least=False),
+    "broadcast": Kind(_whole, lambda count: f"{count:.0f} failed", is_least=False),
 }
 
 
@@ -121,7 +130,7 @@ def parse_requirements(content: Mapping[str, Any], where: str) -> Requirements:
 
 def _sizes(file: RunFile, test: str) -> list[str]:
     plan = plan_of(file)
-    return plan.sizes[:1] if test == "reset" else plan.sizes
+    return plan.sizes[:1] if test in plan.once else plan.sizes
 
 
 def _of_sizes(values: Mapping[str, str], sizes: list[str]) -> list[tuple[str, str]]:

@@ -9,6 +9,7 @@ import msgspec
 from brimful.records import Burst, RunFile, SuitePlan, SuiteTest, read_run
 from brimful.report.loss.model import losses_of
 from brimful.report.recovery.model import recoveries_of
+from brimful.report.switching.model import results_of as switching_results
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,7 +26,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def value(self) -> float | None:
         """Its figure, in SI units: what requirements are about; null where it found none."""
-        return None if self.file is None else VALUES[self.test](self.file)
+        value = VALUES.get(self.test)
+        return None if self.file is None or value is None else value(self.file)
 
 
 def results_of(file: RunFile) -> list[Result]:
@@ -75,12 +77,29 @@ def _recovery(file: RunFile) -> float | None:
     return sum(known) / len(known) if known and len(known) == len(found) else None
 
 
+def _least(file: RunFile) -> float | None:
+    """Give the least of several capacities: what holds of any addresses."""
+    found = [one.value for one in switching_results(file) if one.verdict != "none" and one.value is not None]
+    return min(found) if found else None
+
+
+def _failed(file: RunFile) -> float | None:
+    """Give how many kinds of frames, or ports, fail."""
+    judged = [one.verdict for one in switching_results(file) if one.verdict in ("pass", "fail")]
+    return float(judged.count("fail")) if judged else None
+
+
 VALUES: Mapping[str, Callable[[RunFile], float | None]] = {
-    "throughput": _throughput,
+    **dict.fromkeys(("throughput", "mesh", "one-to-many", "many-to-one", "backbone", "halves"), _throughput),
     "latency": _latency,
     "loss": _loss,
     "bursts": _bursts,
     "recovery": _recovery,
     "reset": _recovery,
+    "caching": _least,
+    "learning": _least,
+    "ageing": _least,
+    "errored": _failed,
+    "broadcast": _failed,
 }
 """Test: its figure, from its record."""

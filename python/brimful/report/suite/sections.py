@@ -1,10 +1,15 @@
-"""Every section of RFC 2544 with what a suite can do of it: all, otherwise, or nothing. Facts, no records."""
+"""Every section of a standard with what a suite can do of it: all, otherwise, or nothing. Facts, no records."""
 
 from __future__ import annotations
 
 DONE, OTHERWISE, NOT_DONE, NOT_APPLICABLE = "done", "deviation", "not done", "not applicable"
+HARDWARE = "needs hardware"
 
-SECTIONS: tuple[tuple[str, str, str, str], ...] = (
+RFC2889 = "RFC 2889"
+
+Rows = tuple[tuple[str, str, str, str], ...]
+"""Section, title, state of a suite that did all it can, and what is to be known."""
+_RFC2544: Rows = (
     ("6, 7", "Test set up, device set up", DONE, "the record has device, tester, host and load"),
     (
         "8",
@@ -42,7 +47,31 @@ SECTIONS: tuple[tuple[str, str, str, str], ...] = (
     ("26.5", "System recovery", OTHERWISE, "the load is reduced between two trials, not within one"),
     ("26.6", "Reset", DONE, "with --reset-command; the frame-loss method of RFC 6201"),
 )
-"""Section, title, state of a suite that did all it can, and what is to be known."""
+_RFC2889: Rows = (
+    ("3", "Set up of the device", DONE, "the record has device, tester, host and rates"),
+    ("4", "Frame formats and sizes", DONE, "UDP in IPv4 with a signature; sizes of section 9.1 of RFC 2544"),
+    ("5.1", "Fully meshed", DONE, "throughput, with the order of section 5.1.3; the report of each has the matrix"),
+    ("5.2", "Partially meshed, one to many, many to one", DONE, "throughput; the one port is the first"),
+    ("5.3", "Partially meshed, several devices", OTHERWISE, "two halves of the ports, no local traffic"),
+    (
+        "5.4",
+        "Partially meshed, unidirectional",
+        DONE,
+        "throughput, first half to second; an even number of ports",
+    ),
+    ("5.5", "Congestion control", DONE, "four ports, and a run without B; needs --max-load, the rate of the ports"),
+    ("5.6", "Maximum forwarding rate", OTHERWISE, "loads from 100 % to 50 % in steps of 5 %, port 1 to port 2"),
+    ("5.6", "Forward pressure", HARDWARE, "no program sends with a gap of less than 96 bits"),
+    ("5.7", "Address caching capacity", DONE, "the port that watches must see floods, or there is no verdict"),
+    ("5.8", "Address learning rate", DONE, "of a number of addresses that fits the capacity"),
+    ("5.9", "Errored frames: too long, too short", DONE, "on virtual interfaces of these alone, not of a cable"),
+    ("5.9", "Errored frames: bad check sequence", HARDWARE, "a driver must send frames with a check sequence given"),
+    ("5.9", "Errored frames: dribble bits, alignment", HARDWARE, "programs send whole octets"),
+    ("5.10", "Broadcast frames", OTHERWISE, "copies at one rate and latency of one frame; no throughput is searched"),
+    ("A, B", "Bursts, frame based or time based load", OTHERWISE, "constant load; frame based: a number of frames"),
+)
+SECTIONS = {"RFC 2544": _RFC2544, RFC2889: _RFC2889}
+"""By standard."""
 SIZES = ["64", "128", "256", "512", "1024", "1280", "1518"]
 """Frame sizes of Ethernet: section 9.1."""
 TEST_OF = {
@@ -52,5 +81,15 @@ TEST_OF = {
     "26.4": "bursts",
     "26.5": "recovery",
     "26.6": "reset",
+    "5.1": "mesh",
+    "5.2": "one-to-many",
+    "5.3": "backbone",
+    "5.4": "halves",
+    "5.5": "congestion",
+    "5.6": "forwarding",
+    "5.7": "caching",
+    "5.8": "learning",
+    "5.9": "errored",
+    "5.10": "broadcast",
 }
 """Sections that are tests of a suite."""

@@ -40,8 +40,8 @@ def render(report: ComparisonReport, *, style: Style = plain, columns: int = WID
     rows = [heads]
     rows += [_row(report, goal) for goal in report.goals]
     blocks = [
-        f"{style(title, 'title')}\n{sides}\n{style(scope, 'faint')}",
-        table(rows, right=range(1, 9), indent=0),
+        f"{style(title, 'title')}\n{sides}\n{style(wrap(scope, 0, columns=columns), 'faint')}",
+        table(rows, right=range(1, 9), indent=0, columns=columns),
         *(_strip(goal) for goal in report.goals),
         "\n".join(_sentence(goal, style, columns) for goal in report.goals),
         "\n".join(wrap(text, 0, hang=2, columns=columns) for text in report.not_quiet),

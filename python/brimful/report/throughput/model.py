@@ -8,7 +8,8 @@ import msgspec
 
 from brimful.errors import one_line
 from brimful.records import SPECIFICATION, Bound, Goal, GoalResult, Machine, Run, RunFile, Sums
-from brimful.report import facts, words
+from brimful.report import facts, ports, words
+from brimful.report.blocks import Block
 from brimful.report.throughput.trials import Pause, TrialStatistics, TrialView, total, view_trials
 from brimful.units import format_delay, format_duration, format_load
 
@@ -108,6 +109,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """How quiet the machine was; null where nothing was watched."""
     device: dict[str, Any]
     """What is known of the device, and what its programs used."""
+    ports: list[Block] = []
+    """What each of more ports than two sent and received."""
 
     @property
     def limits_delay(self) -> bool:
@@ -161,6 +164,7 @@ def build(file: RunFile) -> Report:
         warnings=_warnings(file),
         machine=facts.machine(file.ends),
         device=facts.device(run, file.trials),
+        ports=ports.blocks(file.trials, run.load_unit),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from brimful.records import SPECIFICATION, RunFile
 from brimful.report import facts, words
-from brimful.report.lines import WIDTH, bullets, table, wrap, wrapped_table
+from brimful.report.lines import WIDTH, bullets, lines_of, table, wrap, wrapped_table
 from brimful.report.styles import Style, plain
 from brimful.report.throughput.model import GoalView, Report, build
 from brimful.report.throughput.rfc2544 import conditions
@@ -49,6 +49,7 @@ def render(report: Report, *, style: Style = plain, columns: int = WIDTH) -> str
         _bounds(report, style, columns),
         _rfc2544(report, style),
         _trials(report, style, columns),
+        *(lines_of(block, style, columns) for block in report.ports),
         bullets("Deviations from the RFC 2544 trial procedure", report.deviations, style, columns),
         _warnings(report, style, columns),
         _set_up(report, style, columns),
@@ -89,10 +90,15 @@ def _results(report: Report, style: Style, columns: int) -> str:
     name_width = max((len(view.goal.name) for view in report.goals), default=0)
     value_width = max((len(view.headline) for view in report.goals), default=0)
     for view in report.goals:
-        regular = f"regular ({_UNREST})" if report.is_restless else style("regular", "good")
-        kind = regular if view.regular else style(f"IRREGULAR ({view.reason})", "bad")
+        regular = f"regular ({_UNREST})" if report.is_restless else "regular"
+        plain_kind = regular if view.regular else f"IRREGULAR ({view.reason})"
+        role = "bad" if not view.regular else None if report.is_restless else "good"
         name = style(view.goal.name.ljust(name_width), "title")
-        lines.append(f"  {name}  {view.headline.rjust(value_width)}  {kind}")
+        found = f"  {name}  {view.headline.rjust(value_width)}"
+        has_room = columns >= WIDTH or 6 + name_width + value_width + len(plain_kind) <= columns
+        kind = plain_kind if has_room else wrap(plain_kind, 4 + name_width, columns=columns)
+        kind = style(kind, role) if role else kind
+        lines.append(f"{found}  {kind}" if has_room else f"{found}\n{kind}")
         said = view.sentence if view.regular else f"{view.sentence} {view.explanation}"
         lines.append(wrap(said, 4 + name_width, columns=columns))
     head = style(f"Conditional throughput, {report.run.load_scope}", "title")
@@ -106,7 +112,7 @@ def _bounds(report: Report, style: Style, columns: int) -> str:
     if report.limits_delay:
         delays = ["p99 delay", *(_delay_limit(view) for view in report.goals)]
         rows = [[*row, delay] for row, delay in zip(rows, delays, strict=True)]
-    parts = [style("Bounds and goals", "title"), table(rows, right=range(1, len(rows[0])))]
+    parts = [style("Bounds and goals", "title"), table(rows, right=range(1, len(rows[0])), columns=columns)]
     if run.conversion_factor != 1:
         aggregates = [
             f"{view.goal.name} {format_load(view.aggregate_throughput, run.load_unit)}"

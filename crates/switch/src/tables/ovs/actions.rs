@@ -38,6 +38,13 @@ const EXTENSIONS: &[&str] = &[
     "sample",
 ];
 
+/// Names of actions that Open vSwitch has for those of OpenFlow.
+pub(super) const OWN_NAMES: [(&str, &str); 3] = [
+    ("set_nw_ttl", "mod_nw_ttl"),
+    ("dec_nw_ttl", "dec_ttl"),
+    ("pop_vlan", "strip_vlan"),
+];
+
 /// The instructions of a flow entry, in the order in which they are executed.
 pub(crate) fn instructions<'t>(text: &'t str, matching: &Reading<'t>) -> Result<Vec<Instruction>, Flaw<'t>> {
     let mut list = ActionList::new(matching);
@@ -132,10 +139,6 @@ impl<'t, 'm> ActionList<'t, 'm> {
                 self.drops = true;
                 return Ok(());
             }
-            "push_vlan" => {
-                self.is_tagged = true;
-                Action::PushVlan(number_as(word.need_value()?, "push_vlan")?)
-            }
             "enqueue" => return self.enqueue(word),
             "set_field" => set_field(word)?,
             "mod_vlan_vid" | "mod_vlan_pcp" => return self.set_tag(word),
@@ -159,6 +162,7 @@ impl<'t, 'm> ActionList<'t, 'm> {
             }
             _ => plain(word, self.matching.known())?,
         };
+        self.is_tagged |= matches!(action, Action::PushVlan(_));
         self.actions.push(action);
         Ok(())
     }
@@ -212,22 +216,20 @@ impl<'t, 'm> ActionList<'t, 'm> {
 }
 
 fn plain<'t>(word: Word<'t>, known: &Known<'_>) -> Result<Action, Flaw<'t>> {
+    let own = OWN_NAMES.iter().find(|(_, own)| *own == word.key);
+    let is_extended = word.key == "dec_ttl" && !word.value.is_empty();
+    match Action::named(own.map_or(word.key, |(name, _)| name), number(word.value)) {
+        Some(Ok(action)) if !is_extended => return Ok(action),
+        Some(Err(bits)) => {
+            let (key, value) = (word.key, word.need_value()?);
+            let detail = format!("{key} is {value:?}: use a whole number of at most {bits} bits");
+            return Err(Flaw::syntax(value, detail));
+        }
+        _ => {}
+    }
     Ok(match word.key {
         "output" => output(word.need_value()?, known)?,
         "controller" | "CONTROLLER" => controller(word)?,
-        "set_queue" => Action::SetQueue(number_as(word.need_value()?, "set_queue")?),
-        "group" => Action::Group(number_as(word.need_value()?, "group")?),
-        "strip_vlan" | "pop_vlan" => Action::PopVlan,
-        "push_mpls" => Action::PushMpls(number_as(word.need_value()?, "push_mpls")?),
-        "pop_mpls" => Action::PopMpls(number_as(word.need_value()?, "pop_mpls")?),
-        "push_pbb" => Action::PushPbb(number_as(word.need_value()?, "push_pbb")?),
-        "pop_pbb" => Action::PopPbb,
-        "mod_nw_ttl" => Action::SetNwTtl(number_as(word.need_value()?, "mod_nw_ttl")?),
-        "dec_ttl" if word.value.is_empty() => Action::DecNwTtl,
-        "set_mpls_ttl" => Action::SetMplsTtl(number_as(word.need_value()?, "set_mpls_ttl")?),
-        "dec_mpls_ttl" => Action::DecMplsTtl,
-        "copy_ttl_out" => Action::CopyTtlOut,
-        "copy_ttl_in" => Action::CopyTtlIn,
         key if EXTENSIONS.contains(&key) || key == "dec_ttl" => {
             let detail = format!("{} is an extension of Open vSwitch's, not of OpenFlow 1.3", word.whole);
             return Err(Flaw::coded(word.whole, ErrorCode::ACTION_EXPERIMENTER, detail));

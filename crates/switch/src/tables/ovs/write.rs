@@ -7,6 +7,7 @@ use brimful_openflow::{
     Match, MatchField, MeterMod, ModCommand, TABLE_ALL, flow_flag, meter_flag, port,
 };
 
+use super::actions::OWN_NAMES;
 use super::lines::{DEFAULT_PRIORITY, METER_ALL, usual_weight};
 use crate::tables::values::{port_text, write_mask, write_value};
 use crate::tables::{Change, Tables};
@@ -260,25 +261,16 @@ fn write_action(out: &mut String, action: &Action) {
             write!(out, "controller:{max_len}")
         }
         Action::Output { port, .. } => write!(out, "output:{}", port_text(port)),
-        Action::CopyTtlOut => write!(out, "copy_ttl_out"),
-        Action::CopyTtlIn => write!(out, "copy_ttl_in"),
-        Action::SetMplsTtl(ttl) => write!(out, "set_mpls_ttl:{ttl}"),
-        Action::DecMplsTtl => write!(out, "dec_mpls_ttl"),
-        Action::PushVlan(eth_type) => write!(out, "push_vlan:0x{eth_type:04x}"),
-        Action::PopVlan => write!(out, "pop_vlan"),
-        Action::PushMpls(eth_type) => write!(out, "push_mpls:0x{eth_type:04x}"),
-        Action::PopMpls(eth_type) => write!(out, "pop_mpls:0x{eth_type:04x}"),
-        Action::SetQueue(queue) => write!(out, "set_queue:{queue}"),
-        Action::Group(group) => write!(out, "group:{group}"),
-        Action::SetNwTtl(ttl) => write!(out, "mod_nw_ttl:{ttl}"),
-        Action::DecNwTtl => write!(out, "dec_ttl"),
         Action::SetField { field, value } => {
             out.push_str("set_field:");
             write_value(out, field, value);
             write!(out, "->{}", set_name(field))
         }
-        Action::PushPbb(eth_type) => write!(out, "push_pbb:0x{eth_type:04x}"),
-        Action::PopPbb => write!(out, "pop_pbb"),
+        _ => {
+            let (name, _) = action.name().unwrap_or_default();
+            let own = OWN_NAMES[..2].iter().find(|(of, _)| *of == name);
+            write!(out, "{}{}", own.map_or(name, |(_, own)| own), action.argument_text())
+        }
     };
 }
 

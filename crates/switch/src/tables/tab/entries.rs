@@ -251,28 +251,25 @@ fn read_action<'t>(term: &Term<'t>) -> Result<Action, Flaw<'t>> {
             },
             max_len: MAX_LEN_NO_BUFFER,
         },
-        Some(("group", [group])) => Action::Group(group.number_as("the group")?),
-        Some(("queue", [queue])) => Action::SetQueue(queue.number_as("the queue")?),
         Some(("set_field", [name, value])) => {
             let field = field_named(name.atom().unwrap_or(name.part), name)?;
             let value = value_of(field, value)?;
             Action::SetField { field, value }
         }
-        Some(("push_vlan", [eth_type])) => Action::PushVlan(eth_type.number_as("the EtherType")?),
-        Some(("push_mpls", [eth_type])) => Action::PushMpls(eth_type.number_as("the EtherType")?),
-        Some(("pop_mpls", [eth_type])) => Action::PopMpls(eth_type.number_as("the EtherType")?),
-        Some(("push_pbb", [eth_type])) => Action::PushPbb(eth_type.number_as("the EtherType")?),
-        Some(("set_nw_ttl", [ttl])) => Action::SetNwTtl(ttl.number_as("the time to live")?),
-        Some(("set_mpls_ttl", [ttl])) => Action::SetMplsTtl(ttl.number_as("the time to live")?),
-        Some(("pop_vlan", [])) => Action::PopVlan,
-        Some(("pop_pbb", [])) => Action::PopPbb,
-        Some(("dec_nw_ttl", [])) => Action::DecNwTtl,
-        Some(("dec_mpls_ttl", [])) => Action::DecMplsTtl,
-        Some(("copy_ttl_in", [])) => Action::CopyTtlIn,
-        Some(("copy_ttl_out", [])) => Action::CopyTtlOut,
+        Some(("queue", fields)) => short_action(term, "set_queue", fields)?,
+        Some((name, fields)) => short_action(term, name, fields)?,
+        None => return Err(term.flaw("an action is a name, or a tuple that begins with one")),
+    })
+}
+
+/// The action of 8 bytes with a name, and the fields behind it.
+pub(crate) fn short_action<'t>(term: &Term<'t>, name: &str, fields: &[Term<'t>]) -> Result<Action, Flaw<'t>> {
+    match Action::named(name, fields.first().and_then(Term::number)) {
+        Some(Ok(action)) if fields.len() < 2 && action.argument_text().is_empty() == fields.is_empty() => Ok(action),
+        Some(Err(bits)) => Err(term.flaw(format!("{name} needs a whole number of at most {bits} bits"))),
         _ => {
             let detail = format!("there is no action {}", term.part);
-            return Err(Flaw::coded(term.part, ErrorCode::ACTION_TYPE, detail));
+            Err(Flaw::coded(term.part, ErrorCode::ACTION_TYPE, detail))
         }
-    })
+    }
 }

@@ -4,7 +4,7 @@ use brimful_openflow::{
     Action, ErrorCode, FieldMatch, FlowMod, Instruction, MAX_LEN_NO_BUFFER, Match, MatchField, flow_flag,
 };
 
-use super::entries::{field_named, value_of};
+use super::entries::{field_named, short_action, value_of};
 use super::{Flaw, Term, Value};
 use crate::tables::values::RESERVED_PORTS;
 
@@ -126,27 +126,10 @@ fn action<'t>(term: &Term<'t>) -> Result<Action, Flaw<'t>> {
                 _ => max_len.number_as("the length")?,
             },
         },
-        ("ofp_action_group", [_, group]) => Action::Group(group.number_as("the group")?),
-        ("ofp_action_set_queue", [_, queue]) => Action::SetQueue(queue.number_as("the queue")?),
-        ("ofp_action_set_mpls_ttl", [_, ttl]) => Action::SetMplsTtl(ttl.number_as("the time to live")?),
-        ("ofp_action_dec_mpls_ttl", [_]) => Action::DecMplsTtl,
-        ("ofp_action_set_nw_ttl", [_, ttl]) => Action::SetNwTtl(ttl.number_as("the time to live")?),
-        ("ofp_action_dec_nw_ttl", [_]) => Action::DecNwTtl,
-        ("ofp_action_copy_ttl_out", [_]) => Action::CopyTtlOut,
-        ("ofp_action_copy_ttl_in", [_]) => Action::CopyTtlIn,
-        ("ofp_action_push_vlan", [_, eth_type]) => Action::PushVlan(eth_type.number_as("the EtherType")?),
-        ("ofp_action_pop_vlan", [_]) => Action::PopVlan,
-        ("ofp_action_push_mpls", [_, eth_type]) => Action::PushMpls(eth_type.number_as("the EtherType")?),
-        ("ofp_action_pop_mpls", [_, eth_type]) => Action::PopMpls(eth_type.number_as("the EtherType")?),
-        ("ofp_action_push_pbb", [_, eth_type]) => Action::PushPbb(eth_type.number_as("the EtherType")?),
-        ("ofp_action_pop_pbb", [_]) => Action::PopPbb,
         ("ofp_action_set_field", [_, field]) => set_field(field)?,
         _ => {
-            return Err(Flaw::coded(
-                term.part,
-                ErrorCode::ACTION_TYPE,
-                format!("there is no action {name}"),
-            ));
+            let own = name.strip_prefix("ofp_action_").unwrap_or_default();
+            short_action(term, own, fields.get(1..).unwrap_or_default())?
         }
     })
 }

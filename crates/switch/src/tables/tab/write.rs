@@ -105,21 +105,12 @@ fn instruction(instruction: &Instruction) -> String {
     }
 }
 
-/// The numbers are the library's: the order in which an action set is executed.
+/// Actions in the order in which an action set is executed, by which the library numbers them.
+const ORDER: &str = "copy_ttl_in pop_vlan pop_mpls pop_pbb push_mpls push_pbb push_vlan copy_ttl_out dec_mpls_ttl \
+                     dec_nw_ttl set_mpls_ttl set_nw_ttl set_field set_queue group output";
+
 fn action(action: &Action) -> String {
     match *action {
-        Action::CopyTtlIn => "{ofp_action_copy_ttl_in,1}".to_owned(),
-        Action::PopVlan => "{ofp_action_pop_vlan,2}".to_owned(),
-        Action::PopMpls(eth_type) => format!("{{ofp_action_pop_mpls,3,16#{eth_type:x}}}"),
-        Action::PopPbb => "{ofp_action_pop_pbb,4}".to_owned(),
-        Action::PushMpls(eth_type) => format!("{{ofp_action_push_mpls,5,16#{eth_type:x}}}"),
-        Action::PushPbb(eth_type) => format!("{{ofp_action_push_pbb,6,16#{eth_type:x}}}"),
-        Action::PushVlan(eth_type) => format!("{{ofp_action_push_vlan,7,16#{eth_type:x}}}"),
-        Action::CopyTtlOut => "{ofp_action_copy_ttl_out,8}".to_owned(),
-        Action::DecMplsTtl => "{ofp_action_dec_mpls_ttl,9}".to_owned(),
-        Action::DecNwTtl => "{ofp_action_dec_nw_ttl,10}".to_owned(),
-        Action::SetMplsTtl(ttl) => format!("{{ofp_action_set_mpls_ttl,11,{ttl}}}"),
-        Action::SetNwTtl(ttl) => format!("{{ofp_action_set_nw_ttl,12,{ttl}}}"),
         Action::SetField { field: set, value } => {
             let said = FieldMatch {
                 field: set,
@@ -128,8 +119,6 @@ fn action(action: &Action) -> String {
             };
             format!("{{ofp_action_set_field,13,{}}}", field(&said))
         }
-        Action::SetQueue(queue) => format!("{{ofp_action_set_queue,14,{queue}}}"),
-        Action::Group(group) => format!("{{ofp_action_group,15,{group}}}"),
         Action::Output { port, max_len } => {
             let named = RESERVED_PORTS.iter().find(|&&(number, _)| number == port);
             let port = named.map_or_else(|| port.to_string(), |(_, name)| (*name).to_owned());
@@ -138,6 +127,12 @@ fn action(action: &Action) -> String {
                 bytes => bytes.to_string(),
             };
             format!("{{ofp_action_output,16,{port},{max_len}}}")
+        }
+        _ => {
+            let (name, _) = action.name().unwrap_or_default();
+            let number = ORDER.split(' ').take_while(|other| *other != name).count() + 1;
+            let argument = action.argument_text().replace(":0x", ",16#").replace(':', ",");
+            format!("{{ofp_action_{name},{number}{argument}}}")
         }
     }
 }

@@ -1,32 +1,28 @@
 use std::fs;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use std::thread;
 
-use brimful_frame::{FRAME_CHECK_SEQUENCE_LEN, MacAddress, VlanTag};
-use brimful_netdev::{BackEnd, Care, PacketRing};
+use brimful_frame::{MacAddress, VlanTag};
+use brimful_netdev::{BackEnd, Care};
 use brimful_tester::{
-    Directions, FrameSizes, IpVersion, MAX_FLOWS, MAX_SIZE_PATTERN, PacingBounds, Profile, ProfileFile, ProfileOptions,
-    TemplateError, Threads, Timing,
+    Directions, FrameSizes, IpVersion, MAX_FLOWS, MOST_PORTS, PacingBounds, Profile, ProfileFile, ProfileOptions,
+    Share, TemplateError, Timing, TrafficPattern,
 };
-use brimful_trial::program::{Description, parse_time};
+use brimful_trial::program::parse_time;
 use brimful_trial::{Load, Nanoseconds};
 use clap::{Parser, ValueEnum};
-use serde_json::{Map, Value, json};
 
 use crate::faults::FaultRequest;
+use crate::settings::Settings;
 
-/// Bytes of preamble, start delimiter and inter-frame gap, beside the frame check sequence.
-const WIRE_OVERHEAD: usize = 20;
-
-/// Offers test frames on two interfaces and counts the frames that arrive.
+/// Offers test frames on two interfaces, or up to 16, and counts the frames that arrive.
 ///
 /// Speaks brimful's measurer protocol: JSON objects, one a line, as requests on standard input and as replies on
 /// standard output. Exits with 2 if the arguments are wrong, and with 3 if nothing can be measured.
 #[derive(Debug, Parser)]
 #[command(version, max_term_width = 100)]
 pub(crate) struct Options {
-    /// An interface on one side of the device; give two.
+    /// An interface cabled to the device; give two, or up to 16.
     #[arg(long = "port", value_name = "INTERFACE", required_unless_present = "list_back_ends")]
     pub(crate) ports: Vec<String>,
     /// List the back ends that work on each --port, or on every interface, and why the others do not; then exit. This
@@ -51,26 +47,37 @@ pub(crate) struct Options {
     /// Number of flows of each direction, with different UDP ports [default: 1].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_FLOWS)))]
     flows: Option<u32>,
-    /// Both directions at once, or only from the first port to the second [default: bi].
+    /// Both directions at once, or only from the first port to the second, the third to the fourth and so on [default:
+    /// bi].
     #[arg(long, value_enum)]
     direction: Option<Direction>,
+    /// Which port sends to which: `pairs` (1 and 2, 3 and 4), `mesh` (each to all others in turn, RFC 2889 5.1.3),
+    /// `one-to-many` and `many-to-one` (the one is the first), `halves` (the first half to the second, RFC 2889 5.4), or
+    /// a list with shares of the sender's load; ports count from 1. The last one given is used [default: pairs].
+    #[arg(long, value_name = "NAME|flows:1>2,3>2=50%", overrides_with = "pattern")]
+    pattern: Option<TrafficPattern>,
+    /// What each port sends of the load, in the order of the ports: the load is then that of a port with 100%. Default:
+    /// all of it.
+    #[arg(long, value_name = "100%/20%", value_parser = Shares::parse, overrides_with = "port_shares")]
+    port_shares: Option<Shares>,
     /// Tag all frames with this 802.1Q VLAN; the frame size includes the tag.
     #[arg(long, value_name = "ID")]
     vlan: Option<u16>,
     /// IP version; the last one given is used [default: 4].
     #[arg(long, value_enum, overrides_with = "ip")]
     ip: Option<IpChoice>,
-    /// IP address that a port sends from; give two, in the order of the ports. Default: from the ranges reserved for
+    /// IP address that a port sends from; give one for each, in the order of the ports. Default: from the ranges reserved for
     /// tests, 198.18.0.0/15 and `2001:2::/48`.
     #[arg(long = "source-ip", value_name = "IP")]
     sources: Vec<IpAddr>,
-    /// IP address that a port sends to; give two, in the order of the ports. Default: the other port's.
+    /// IP address that a port sends to; give two, in the order of the ports. Default: the other port's. Not with more
+    /// than two ports.
     #[arg(long = "destination-ip", value_name = "IP")]
     destinations: Vec<IpAddr>,
-    /// Ethernet address that a port sends from; give two, in the order of the ports.
+    /// Ethernet address that a port sends from; give one for each, in the order of the ports.
     #[arg(long = "source-mac", value_name = "MAC")]
     macs: Vec<MacAddress>,
-    /// Ethernet address that a port sends to, for a device that routes; give two, in the order of the ports.
+    /// Ethernet address that a port sends to, for a device that routes; give one for each, in the order of the ports.
     /// Default: the other port's.
     #[arg(long = "next-hop-mac", value_name = "MAC")]
     next_hops: Vec<MacAddress>,
@@ -89,7 +96,7 @@ pub(crate) struct Options {
     /// The longest stall of the sender that does not make a trial invalid.
     #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = parse_time)]
     max_stall: Nanoseconds,
-    /// The largest load to accept, in frames/s of each direction.
+    /// The largest load to accept, in frames/s of each port that sends.
     #[arg(long, value_name = "LOAD")]
     max_load: Option<f64>,
     /// How frames get into the kernel: packet, packet-blocks, xdp-native, xdp-generic or tap. Default: the faster of
@@ -130,39 +137,31 @@ enum Priority {
     High,
 }
 
-/// What the options mean, checked.
-#[derive(Debug)]
-pub(crate) struct Settings {
-    pub(crate) port_names: [String; 2],
-    pub(crate) profile: Profile,
-    pub(crate) timing: Timing,
-    pub(crate) ramp_up: Nanoseconds,
-    pub(crate) back_end: Option<BackEnd>,
-    pub(crate) care: Care,
-    pub(crate) faults: Vec<FaultRequest>,
-    /// Of the sending and the receiving thread, or of the only one.
-    pub(crate) processors: Vec<usize>,
-    pub(crate) raise_priority: bool,
-    max_load: Option<Load>,
-    sizes: Vec<usize>,
-    next_hops: Option<[MacAddress; 2]>,
-    /// What a profile without a name is called.
-    profile_stem: Option<String>,
+/// Of each port.
+#[derive(Clone, Debug)]
+struct Shares(Vec<Share>);
+
+impl Shares {
+    fn parse(text: &str) -> Result<Self, String> {
+        Share::parse_list(text).map(Self)
+    }
 }
 
 impl Options {
     /// Checks what the parser cannot: options against each other.
     pub(crate) fn settings(self) -> Result<Settings, String> {
-        let port_names: [String; 2] = self.ports.clone().try_into().map_err(|ports: Vec<_>| {
-            format!(
-                "--port is given {} times: give it twice, one interface on each side of the device",
-                ports.len()
-            )
-        })?;
-        if port_names[0] == port_names[1] {
+        let port_names = self.ports.clone();
+        let count = port_names.len();
+        if !(2..=MOST_PORTS).contains(&count) {
             return Err(format!(
-                "--port {} is given twice: the device is between two interfaces",
-                port_names[0]
+                "--port is given {count} times: give it twice, one interface on each side of the device, or up to \
+                 {MOST_PORTS} times"
+            ));
+        }
+        if let Some(twice) = (1..count).find(|&port| port_names[..port].contains(&port_names[port])) {
+            let name = &port_names[twice];
+            return Err(format!(
+                "--port {name} is given twice: the device is between different interfaces"
             ));
         }
         for fault in &self.faults {
@@ -181,7 +180,12 @@ impl Options {
             port_names,
             profile,
             sizes,
-            next_hops: pair("--next-hop-mac", &self.next_hops)?,
+            next_hops: of_ports("--next-hop-mac", &self.next_hops, count)?,
+            shares: self
+                .port_shares
+                .as_ref()
+                .map(|shares| shares.0.clone())
+                .unwrap_or_default(),
             profile_stem: self.profile.as_deref().map(stem_of),
             timing: Timing {
                 straggler_wait: self.straggler_wait,
@@ -214,14 +218,23 @@ impl Options {
     }
 
     fn profile_options(&self) -> Result<ProfileOptions, String> {
-        let source_macs = pair("--source-mac", &self.macs)?;
+        let ports = self.ports.len();
+        let source_macs = of_ports("--source-mac", &self.macs, ports)?;
         if let Some(mac) = source_macs.iter().flatten().find(|mac| mac.is_group()) {
             return Err(format!(
                 "--source-mac {mac} is a group address: a port needs one of its own"
             ));
         }
+        if ports > 2 && !self.destinations.is_empty() {
+            return Err(format!(
+                "--destination-ip: each of {ports} ports sends to the addresses of others; leave it out, or give --source-ip"
+            ));
+        }
         let vlan = self.vlan.map(VlanTag::new).transpose();
         Ok(ProfileOptions {
+            ports: Some(ports),
+            pattern: self.pattern.clone(),
+            shares: self.port_shares.clone().map(|shares| shares.0).unwrap_or_default(),
             sizes: self.frame_size.clone(),
             flows: self.flows,
             directions: self.direction.map(|direction| match direction {
@@ -233,10 +246,10 @@ impl Options {
                 IpChoice::V4 => IpVersion::V4,
                 IpChoice::V6 => IpVersion::V6,
             }),
-            source_ips: pair("--source-ip", &self.sources)?,
-            destination_ips: pair("--destination-ip", &self.destinations)?,
+            source_ips: of_ports("--source-ip", &self.sources, ports)?,
+            destination_ips: of_ports("--destination-ip", &self.destinations, ports)?,
             source_macs,
-            next_hop_macs: pair("--next-hop-mac", &self.next_hops)?,
+            next_hop_macs: of_ports("--next-hop-mac", &self.next_hops, ports)?,
         })
     }
 
@@ -252,97 +265,6 @@ impl Options {
     }
 }
 
-impl Settings {
-    /// Who performs trials.
-    pub(crate) fn threads(&self) -> Threads {
-        match self.processors[..] {
-            [] if thread::available_parallelism().is_ok_and(|processors| processors.get() > 1) => {
-                Threads::Two { sender: None }
-            }
-            [] | [_] => Threads::One,
-            [sender, ..] => Threads::Two { sender: Some(sender) },
-        }
-    }
-
-    /// What a lab has to know before it makes the interfaces.
-    ///
-    /// # Errors
-    /// When a frame size has no room for headers and stamp, or is too large.
-    pub(crate) fn frames(&self) -> Result<Value, TemplateError> {
-        Ok(json!({
-            "largest_frame_size": self.profile.max_frame_len()? + FRAME_CHECK_SEQUENCE_LEN,
-            "has_vlan_tags": self.profile.has_vlan_tags(),
-        }))
-    }
-
-    /// `speeds` are those of the links in bits a second, where they are known.
-    pub(crate) fn description(&self, back_end: BackEnd, speeds: [Option<u64>; 2]) -> Description {
-        let wait = self.timing.straggler_wait;
-        let line_rates = speeds.map(|speed| speed.map(|speed| line_rate(speed, &self.sizes)));
-        let promised = self.max_load.map(Load::per_second);
-        Description {
-            name: "brimful-tester",
-            load_unit: "frames/s",
-            load_scope: "per interface and direction",
-            conversion_factor: self.profile.directions().pairs().len() as u32,
-            contract: format!("a frame is lost when it has not arrived intact within {wait} after the end of sending"),
-            max_load: line_rates.into_iter().chain([promised]).flatten().reduce(f64::min),
-            // Shorter ones are mostly start and end.
-            min_duration_s: 0.05,
-            can_stop_early: true,
-            can_calibrate: true,
-            // A block is handed over when it is full, or some milliseconds after its first frame.
-            tells_delay: back_end != BackEnd::Packet(PacketRing::Blocks),
-            on_this_machine: true,
-            traffic: self.traffic(back_end, line_rates),
-            ..Description::default()
-        }
-    }
-
-    fn traffic(&self, back_end: BackEnd, line_rates: [Option<f64>; 2]) -> Map<String, Value> {
-        let profile = &self.profile;
-        let port = |index: usize| {
-            json!({
-                "interface": self.port_names[index],
-                "mac": profile.mac(index).to_string(),
-                "next_hop_mac": self.next_hops.map(|macs| macs[index].to_string()),
-                "source_ip": profile.source_ip(index),
-                "destination_ip": profile.destination_ip(index),
-                "line_rate_fps": line_rates[index],
-            })
-        };
-        let mut fields = profile.description();
-        if let Some(stem) = &self.profile_stem {
-            fields.insert("profile_name".to_owned(), json!(profile.name().unwrap_or(stem)));
-        }
-        // A long capture is identified by its name.
-        let sizes = (self.sizes.len() <= MAX_SIZE_PATTERN).then_some(&self.sizes);
-        let own = json!({
-            "frame_sizes": sizes,
-            "back_end": back_end.name(),
-            "ports": [port(0), port(1)],
-            "straggler_wait_s": self.timing.straggler_wait.as_seconds(),
-            "stop_grace_s": self.timing.stop_grace.as_seconds(),
-            "rest_after_stop_s": self.timing.rest_after_stop.as_seconds(),
-            "ramp_up_s": self.ramp_up.as_seconds(),
-            "max_stall_s": self.timing.bounds.stall.as_seconds(),
-        });
-        fields.extend(own.as_object().cloned().unwrap_or_default());
-        // Only then, so that no result with faults on purpose is taken for another.
-        if !self.faults.is_empty() {
-            let texts = self.faults.iter().map(FaultRequest::to_string);
-            fields.insert("faults".to_owned(), texts.collect());
-        }
-        fields
-    }
-}
-
-/// Frames a second of these sizes in turn at most, by the bits a second of the link.
-fn line_rate(speed: u64, sizes: &[usize]) -> f64 {
-    let bits: usize = sizes.iter().map(|size| (size + WIRE_OVERHEAD) * 8).sum();
-    speed as f64 * sizes.len() as f64 / bits as f64
-}
-
 fn stem_of(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
@@ -352,20 +274,28 @@ fn read_profile(path: &Path) -> Result<ProfileFile, String> {
     ProfileFile::parse(&text)
 }
 
-fn pair<T: Copy>(option: &str, values: &[T]) -> Result<Option<[T; 2]>, String> {
-    match values {
-        [] => Ok(None),
-        [first, second] => Ok(Some([*first, *second])),
-        _ => Err(format!(
-            "{option} is given {} times: give it twice, in the order of the ports, or not at all",
-            values.len()
-        )),
+fn of_ports<T: Copy>(option: &str, values: &[T], ports: usize) -> Result<Option<Vec<T>>, String> {
+    match values.len() {
+        0 => Ok(None),
+        count if count == ports => Ok(Some(values.to_vec())),
+        count => {
+            let times = if ports == 2 {
+                "twice".to_owned()
+            } else {
+                format!("{ports} times")
+            };
+            Err(format!(
+                "{option} is given {count} times: give it {times}, in the order of the ports, or not at all"
+            ))
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use brimful_netdev::PacketRing;
+    use serde_json::{Value, json};
 
     const PACKET: BackEnd = BackEnd::Packet(PacketRing::Slots);
 
@@ -379,8 +309,8 @@ mod tests {
     #[test]
     fn defaults_describe_themselves() {
         let settings = settings(&["--port", "a", "--port", "b"]).unwrap();
-        let description = settings.description(PACKET, [None; 2]);
-        assert_eq!(description.conversion_factor, 2);
+        let description = settings.description(PACKET, &[None; 2]);
+        assert!((description.conversion_factor - 2.0).abs() < 1e-12);
         assert_eq!(description.traffic["ports"][1]["source_ip"], "198.19.0.2");
         assert_eq!(description.traffic["frame_sizes"], json!([64]));
         assert!(description.contract.contains("0.5 s"));
@@ -395,7 +325,7 @@ mod tests {
             (&["--ip=6", "--vlan=5"], 88),
         ] {
             let arguments = [&["--port", "a", "--port", "b"], more].concat();
-            let traffic = settings(&arguments).unwrap().description(PACKET, [None; 2]).traffic;
+            let traffic = settings(&arguments).unwrap().description(PACKET, &[None; 2]).traffic;
             assert_eq!(traffic["frame_sizes"], json!([smallest]));
         }
     }
@@ -416,23 +346,43 @@ mod tests {
     #[test]
     fn the_link_limits_the_load_where_its_speed_is_known() {
         const GIGABIT: Option<u64> = Some(1_000_000_000);
-        let described = |more: &[&str], speeds| {
+        let described = |more: &[&str], speeds: &[Option<u64>]| {
             let arguments = [&["--port", "a", "--port", "b"], more].concat();
             settings(&arguments).unwrap().description(PACKET, speeds)
         };
         let near = |found: &Value, expected: f64| (found.as_f64().unwrap() - expected).abs() < 1.0;
-        let slow_side = described(&[], [GIGABIT, Some(100_000_000)]);
+        let slow_side = described(&[], &[GIGABIT, Some(100_000_000)]);
         let ports = &slow_side.traffic["ports"];
         assert!(near(&ports[0]["line_rate_fps"], 1_488_095.0), "{ports}");
         assert!(near(&ports[1]["line_rate_fps"], 148_809.5), "{ports}");
         assert!(near(&slow_side.max_load.into(), 148_809.5));
-        let promised = described(&["--max-load", "1000"], [GIGABIT, None]);
+        let promised = described(&["--max-load", "1000"], &[GIGABIT, None]);
         assert_eq!(promised.max_load, Some(1000.0));
         assert!(promised.traffic["ports"][1]["line_rate_fps"].is_null());
-        assert_eq!(described(&[], [None; 2]).max_load, None);
+        assert_eq!(described(&[], &[None; 2]).max_load, None);
+        // The slower side sends a twentieth, so that the other one is the limit.
+        let uneven = described(&["--port-shares", "100%/5%"], &[GIGABIT, Some(100_000_000)]);
+        assert!(near(&uneven.max_load.into(), 1_488_095.0));
         // Twelve frames of 4342 bytes with 240 bytes between them.
-        let mix = described(&["--frame-size=imix"], [GIGABIT, None]);
+        let mix = described(&["--frame-size=imix"], &[GIGABIT, None]);
         assert!(near(&mix.max_load.into(), 1e9 * 12.0 / (4582.0 * 8.0)));
+    }
+
+    #[test]
+    fn many_ports_say_who_sends_to_whom() {
+        let arguments: Vec<_> = "--port a --port b --port c --pattern flows:1>3=50%,2>3 --ip=6"
+            .split(' ')
+            .collect();
+        let description = settings(&arguments).unwrap().description(PACKET, &[None; 3]);
+        assert!((description.conversion_factor - 1.5).abs() < 1e-12);
+        assert_eq!(description.load_scope, "per port that sends");
+        assert_eq!(description.traffic["pattern"], "flows:1>3=50%,2>3");
+        assert!(!description.traffic.contains_key("direction"));
+        let ports = description.traffic["ports"].as_array().unwrap();
+        let sends_to: Vec<_> = ports.iter().map(|port| &port["sends_to"]).collect();
+        assert_eq!(sends_to, [&json!(["c"]), &json!(["c"]), &json!([])]);
+        let addresses: Vec<_> = ports.iter().map(|port| (&port["mac"], &port["source_ip"])).collect();
+        assert_eq!(addresses[2], (&json!("02:62:72:69:00:0c"), &json!("2001:2:0:2::2")));
     }
 
     #[test]
@@ -440,7 +390,7 @@ mod tests {
         let fault = "a/send:drop=0.5";
         let settings = settings(&["--port", "a", "--port", "b", "--fault", fault]).unwrap();
         assert_eq!(
-            settings.description(PACKET, [None; 2]).traffic["faults"],
+            settings.description(PACKET, &[None; 2]).traffic["faults"],
             json!([fault])
         );
     }
@@ -450,7 +400,7 @@ mod tests {
         let text = "--port a --port b --ip 6 --ip=4 --source-ip 10.0.0.1 --destination-ip 10.1.0.1 \
                     --source-ip 10.1.0.1 --destination-ip 10.0.0.9";
         let arguments: Vec<_> = text.split_whitespace().collect();
-        let ports = settings(&arguments).unwrap().description(PACKET, [None; 2]).traffic["ports"].clone();
+        let ports = settings(&arguments).unwrap().description(PACKET, &[None; 2]).traffic["ports"].clone();
         assert_eq!(
             (&ports[0]["source_ip"], &ports[0]["destination_ip"]),
             (&json!("10.0.0.1"), &json!("10.1.0.1"))
@@ -465,7 +415,7 @@ mod tests {
     fn every_refusal_says_what_to_give() {
         let two = ["--port", "a", "--port", "b"];
         for (more, expected) in [
-            (&["--port", "c"][..], "--port is given 3 times"),
+            (&["--port", "c"][..], "3 ports leave one over"),
             (&["--frame-size", "63"], "give --frame-size 64"),
             (&["--frame-size", "9001"], "give --frame-size 9000"),
             (
@@ -493,7 +443,7 @@ mod tests {
         assert!(
             settings(&["--port", "a", "--port", "a"])
                 .unwrap_err()
-                .contains("two interfaces")
+                .contains("different interfaces")
         );
     }
 }

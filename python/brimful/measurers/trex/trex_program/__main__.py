@@ -12,8 +12,9 @@ import time
 from typing import Any, NoReturn
 
 from . import frames
-from .client import Session, load_api
+from .client import Session
 from .errors import CannotMeasureError, LostSessionError, SpoiledError
+from .installation import load_api
 
 
 class _Parser(argparse.ArgumentParser):

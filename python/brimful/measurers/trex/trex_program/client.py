@@ -1,24 +1,18 @@
-"""The client in the lab's TRex installation: found, loaded, and controlled."""
+"""The client of TRex, controlled."""
 
 from __future__ import annotations
 
 import contextlib
-import importlib
-import importlib.util
 import math
-import os
 import re
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import frames
-from .errors import CannotMeasureError, LostSessionError, SpoiledError
+from .errors import CannotMeasureError, LostSessionError, SpoiledError, one_line
 from .judging import Counted, Watched, check_stretch, judge
 
-_PLACES = ("", "interactive", "automation/trex_control_plane/interactive", "trex_client/interactive")
-"""Where the package `trex` is below an installation, a client archive, or a package of the client."""
 _API_MISMATCH = re.compile(r"\bAPI\b|version|mismatch", re.IGNORECASE)
 _POLL_S = 0.01
 _PREAMBLE_AND_GAP_BYTES = 20
@@ -28,59 +22,6 @@ if TYPE_CHECKING:
 
     Wait = Callable[[float], None]
     """Sleeps, and fails as soon as somebody ends the program."""
-
-
-def load_api(path: str | None) -> Any:  # noqa: ANN401 - a module of an unknown version
-    """Import ``trex.stl.api`` from an installation, or from this Python's own packages.
-
-    Raises
-    ------
-    CannotMeasureError
-        When it is not there, or does not work with this Python.
-    """
-    if path is not None:
-        _add_installation(Path(path))
-    else:
-        _add_package()
-    try:
-        api = importlib.import_module("trex.stl.api")
-    except Exception as error:
-        python = f"Python {sys.version_info[0]}.{sys.version_info[1]}"
-        message = (
-            f"the TRex client in {path or 'this Python'} does not load with {python} ({_one_line(error)});"
-            " choose another with trex-path=DIRECTORY, or the Python it needs with python=PROGRAM"
-        )
-        raise CannotMeasureError(message) from error
-    needed = ("STLClient", "STLStream", "STLPktBuilder", "STLTXCont", "STLFlowStats", "STLScVmRaw", "TRexError")
-    missing = [name for name in needed if not hasattr(api, name)]
-    if missing:
-        message = (
-            f"the TRex client in {path or 'this Python'} has no {', '.join(missing)}: use one of TRex 2.80 or later"
-        )
-        raise CannotMeasureError(message)
-    return api
-
-
-def _add_installation(path: Path) -> None:
-    for place in _PLACES:
-        root = path / place
-        if (root / "trex/stl/api.py").is_file():
-            sys.path.insert(1, str(root))
-            libraries = root.parent / "external_libs"
-            if libraries.is_dir():
-                os.environ.setdefault("TREX_EXT_LIBS", str(libraries))
-            return
-    message = f"there is no TRex client in {path}: give the directory that TRex was unpacked to as trex-path"
-    raise CannotMeasureError(message)
-
-
-def _add_package() -> None:
-    """Let a client that was installed as a package prepare the paths, if there is one."""
-    if importlib.util.find_spec("trex") is None and importlib.util.find_spec("lbr_trex_client") is None:
-        message = "there is no TRex client: give the directory that TRex was unpacked to as trex-path"
-        raise CannotMeasureError(message)
-    if importlib.util.find_spec("lbr_trex_client") is not None:
-        importlib.import_module("lbr_trex_client")
 
 
 class Session:
@@ -108,7 +49,7 @@ class Session:
             self._streams = {sending: self._streams_of(sending) for sending, _ in self._directions()}
         except api.TRexError as error:
             self.close()
-            message = f"TRex at {options.server}: {_one_line(error)}"
+            message = f"TRex at {options.server}: {one_line(error)}"
             raise CannotMeasureError(message) from error
         except BaseException:
             self.close()
@@ -119,7 +60,7 @@ class Session:
         try:
             self._client.connect()
         except self._api.TRexError as error:
-            said = _one_line(error)
+            said = one_line(error)
             if _API_MISMATCH.search(said):
                 message = (
                     f"the TRex server at {where} and the client are of different versions ({said});"
@@ -145,7 +86,7 @@ class Session:
                 self._client.acquire(ports=self._ports, force=False)
             except self._api.TRexError as error:
                 message = (
-                    f"TRex ports {_listed(self._ports)} cannot be acquired ({_one_line(error)});"
+                    f"TRex ports {_listed(self._ports)} cannot be acquired ({one_line(error)});"
                     " wait for their owner, or take them away with force"
                 )
                 raise CannotMeasureError(message) from error
@@ -257,11 +198,11 @@ class Session:
         try:
             return self._measure(load, duration_s, wait)
         except self._api.TRexError as error:
-            message = f"TRex at {self._options.server}: {_one_line(error)}"
+            message = f"TRex at {self._options.server}: {one_line(error)}"
             raise LostSessionError(message) from error
         except AssertionError as error:
             # How the client says that a counter of a packet group went backwards.
-            message = f"the TRex client found its counters inconsistent: {_one_line(error)}: was the server restarted?"
+            message = f"the TRex client found its counters inconsistent: {one_line(error)}: was the server restarted?"
             raise LostSessionError(message) from error
 
     def _measure(self, load: float, duration_s: float, wait: Wait) -> dict[str, Any]:
@@ -387,11 +328,11 @@ class Session:
                 step(ports=held)
             # Whatever went wrong here, the rest must still be given back.
             except Exception as error:
-                sys.stderr.write(f"while giving back the ports: {_one_line(error)}\n")
+                sys.stderr.write(f"while giving back the ports: {one_line(error)}\n")
         try:
             self._client.disconnect()
         except Exception as error:
-            sys.stderr.write(f"while disconnecting: {_one_line(error)}\n")
+            sys.stderr.write(f"while disconnecting: {one_line(error)}\n")
 
     def _restore(self, ports: list[int]) -> None:
         """Set the ports back that took frames for their own address only."""
@@ -402,7 +343,3 @@ class Session:
 
 def _listed(ports: list[int]) -> str:
     return ", ".join(str(port) for port in ports)
-
-
-def _one_line(error: object) -> str:
-    return " ".join(re.sub(r"\x1b\[[0-9;]*m", "", str(error)).replace("***", " ").split()) or type(error).__name__

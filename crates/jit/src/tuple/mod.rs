@@ -13,6 +13,13 @@
 //! The new memory is filled bit by bit, by each insertion a few slots of the old one, so that none takes long. Until it
 //! is published, readers look into the old one, and the writer keeps both alike.
 
+#[cfg(test)]
+#[cfg(feature = "loom")]
+mod models;
+#[cfg(test)]
+#[cfg(not(feature = "loom"))]
+mod tests;
+
 use std::sync::atomic::{Ordering, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -273,157 +280,4 @@ fn stride(words: usize) -> usize {
 
 fn slots_for(rules: usize) -> usize {
     ((rules + 1) * 3).next_power_of_two().max(SMALLEST)
-}
-
-#[cfg(all(test, not(feature = "loom")))]
-mod tests {
-    use std::collections::HashMap;
-
-    use brimful_openflow::MatchField;
-    use proptest::prelude::*;
-
-    use super::*;
-
-    #[test]
-    fn a_tuple_that_was_emptied_is_filled_again() {
-        let tuple = Tuple::with_room(vec![(MatchField::EthDst, 0xffff_ffff_ffff)], 0x9e37_79b9_7f4a_7c15, 0);
-        let mut kept = Vec::new();
-        for round in 0..5_u64 {
-            let keys = round * 10_000..round * 10_000 + 5000;
-            for key in keys.clone() {
-                kept.extend(tuple.insert(&[key], key + 2, 7));
-            }
-            assert!(keys.clone().all(|key| tuple.find(&[key]) == Some((key + 2, 7))));
-            assert!(keys.clone().all(|key| tuple.remove(&[key])));
-            assert_eq!(tuple.len(), 0);
-        }
-    }
-
-    #[test]
-    fn what_comes_again_takes_its_slot_again() {
-        let tuple = Tuple::with_room(
-            vec![(MatchField::EthDst, 0xffff_ffff_ffff)],
-            0x9e37_79b9_7f4a_7c15,
-            1000,
-        );
-        for (value, rank, used) in [(2, 9, 1), (3, 9, 1), (4, 8, 1), (5, 10, 2), (6, 9, 2)] {
-            assert!(tuple.insert(&[1], value, rank).is_none());
-            assert_eq!(tuple.find(&[1]), Some((value, rank)));
-            assert!(tuple.remove(&[1]));
-            assert_eq!(tuple.used.load(Relaxed), used);
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn a_tuple_is_a_map(steps in prop::collection::vec((0..400_u64, 0..5_u8), 0..1500)) {
-            let tuple = Tuple::with_room(vec![(MatchField::EthDst, 0xffff_ffff_ffff)], 0x9e37_79b9_7f4a_7c15, 0);
-            let mut model = HashMap::new();
-            let mut kept = Vec::new();
-            for (index, (key, step)) in steps.into_iter().enumerate() {
-                let value = index as u64 + 2;
-                // Insertions are the most, so that it grows; the memory that follows takes several to be filled.
-                match (step.saturating_sub(2), model.contains_key(&key)) {
-                    (0, false) => {
-                        kept.extend(tuple.insert(&[key], value, value % 2));
-                        model.insert(key, (value, value % 2));
-                    }
-                    (1, _) => prop_assert_eq!(tuple.remove(&[key]), model.remove(&key).is_some()),
-                    (_, true) => {
-                        prop_assert!(tuple.replace(&[key], value));
-                        model.entry(key).and_modify(|now| now.0 = value);
-                    }
-                    _ => {}
-                }
-                prop_assert_eq!(tuple.find(&[key]), model.get(&key).copied());
-                prop_assert_eq!(tuple.len(), model.len());
-            }
-            for key in 0..400 {
-                prop_assert_eq!(tuple.find(&[key]), model.get(&key).copied());
-            }
-        }
-    }
-}
-
-/// Orders in which readers can meet what the writer does; `tools/test all` runs them with the feature `loom`.
-///
-/// The writer is the thread of the model itself. Loom tries its steps first, and then lets the readers come in before
-/// each store. The other way round it would miss orders, as a writer that loads a word before it stores it hides from
-/// loom that somebody else has loaded it, too.
-#[cfg(all(feature = "loom", test))]
-mod models {
-    use std::sync::Arc;
-
-    use brimful_openflow::MatchField;
-    use loom::thread;
-
-    use super::*;
-
-    const A: [u64; 1] = [1];
-    const B: [u64; 1] = [2];
-
-    /// Runs a writer beside two readers of a key, who may find only what is allowed.
-    fn model(key: [u64; 1], allowed: &'static [Option<(u64, u64)>], write: impl Fn(&Tuple) + Send + Sync + 'static) {
-        let mut builder = loom::model::Builder::new();
-        // Faults of this kind need few: each one more multiplies the orders.
-        builder.preemption_bound = Some(3);
-        builder.check(move || {
-            let shape = vec![(MatchField::EthDst, 0xffff_ffff_ffff)];
-            let tuple = Arc::new(Tuple::with_room(shape, 0x9e37_79b9_7f4a_7c15, 1));
-            let readers = [(); 2].map(|()| {
-                let tuple = Arc::clone(&tuple);
-                thread::spawn(move || {
-                    let found = tuple.find(&key);
-                    assert!(allowed.contains(&found), "{found:?}");
-                })
-            });
-            write(&tuple);
-            for reader in readers {
-                reader.join().unwrap();
-            }
-        });
-    }
-
-    #[test]
-    fn the_value_of_a_rule_may_meet_the_lower_rank_of_one_that_follows() {
-        model(A, &[None, Some((2, 9)), Some((2, 8)), Some((4, 8))], |tuple| {
-            assert!(tuple.insert(&A, 2, 9).is_none());
-            assert!(tuple.remove(&A));
-            assert!(tuple.insert(&A, 4, 8).is_none());
-        });
-    }
-
-    #[test]
-    fn no_rule_wins_with_the_higher_rank_of_one_that_follows() {
-        model(A, &[None, Some((2, 8)), Some((4, 9))], |tuple| {
-            assert!(tuple.insert(&A, 2, 8).is_none());
-            assert!(tuple.remove(&A));
-            assert!(tuple.insert(&A, 4, 9).is_none());
-        });
-    }
-
-    #[test]
-    fn a_key_never_has_the_value_of_another() {
-        model(A, &[None, Some((3, 3))], |tuple| {
-            assert!(tuple.insert(&B, 5, 5).is_none());
-            assert!(tuple.insert(&A, 3, 3).is_none());
-            assert!(tuple.remove(&B));
-        });
-    }
-
-    #[test]
-    fn a_rule_is_found_while_the_memory_grows() {
-        let mut builder = loom::model::Builder::new();
-        builder.preemption_bound = Some(3);
-        builder.check(|| {
-            let shape = vec![(MatchField::EthDst, 0xffff_ffff_ffff)];
-            let tuple = Arc::new(Tuple::with_room(shape, 0x9e37_79b9_7f4a_7c15, 1));
-            let mut kept: Vec<_> = (1..=4_u64).filter_map(|key| tuple.insert(&[key], key + 2, 1)).collect();
-            let reader = Arc::clone(&tuple);
-            let reading = thread::spawn(move || assert_eq!(reader.find(&A), Some((3, 1))));
-            kept.extend(tuple.insert(&[5], 7, 1));
-            reading.join().unwrap();
-            assert_eq!(kept.len(), 1);
-        });
-    }
 }

@@ -1,17 +1,17 @@
-"""Thresholds for use in scripts: ``ndr >= 1.2Mpps``, ``ndr >= 95% of runs/base``."""
+"""Thresholds for scripts and tests: ``ndr >= 1.2Mpps``, ``ndr >= 95% of runs/base``."""
 
 from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from brimful import units
-from brimful.errors import UsageError
+from brimful.errors import UsageError, did_you_mean
 from brimful.records import GoalResult, Run, RunFile, read_unchanged
 from brimful.records.experiment import differences
 from brimful.report.compared import said
@@ -43,7 +43,7 @@ class Assertion(msgspec.Struct, frozen=True):
     """The run that the threshold is a share of."""
 
     @classmethod
-    def parse(cls, text: str, goals: list[str]) -> Assertion:
+    def parse(cls, text: str, goals: Sequence[str]) -> Assertion:
         """Read a condition.
 
         >>> Assertion.parse("ndr >= 1.2Mpps", ["ndr"]).threshold
@@ -56,10 +56,11 @@ class Assertion(msgspec.Struct, frozen=True):
         """
         match = _FORM.fullmatch(text)
         if match is None:
-            message = f"--assert {text!r} is no condition; write it like 'ndr >= 1.2Mpps' or 'pdr.upper < 2Mpps'"
+            message = f"{text!r} is no condition; write it like 'ndr >= 1.2Mpps' or 'pdr.upper < 2Mpps'"
             raise UsageError(message)
         if match[1] not in goals:
-            message = f"--assert {text!r}: there is no goal {match[1]!r}; there is {', '.join(goals)}"
+            meant = did_you_mean(match[1], goals)
+            message = f"condition {text!r}: there is no goal {match[1]!r}{meant}; there is {', '.join(goals)}"
             raise UsageError(message)
         field, share = _FIELDS[match[2] or ""], _SHARE.fullmatch(match[4])
         if share is None:
@@ -68,11 +69,11 @@ class Assertion(msgspec.Struct, frozen=True):
         result = next((result for result in base.goal_results if result.goal == match[1]), None)
         value: float | None = None if result is None else getattr(result, field)
         if value is None:
-            message = f"--assert {text!r}: {base.path} has no such value of goal {match[1]}; name a search that has"
+            message = f"condition {text!r}: {base.path} has no such value of goal {match[1]}; name a search that has"
             raise UsageError(message)
         return cls(text, match[1], field, match[3], float(share[1]) / 100 * value, base)
 
-    def failures(self, results: list[GoalResult], run: Run) -> list[str]:
+    def failures(self, results: Sequence[GoalResult], run: Run) -> list[str]:
         """Say how it is missed, if it is; a share of a run that did not ask the same is missed."""
         if self.base is not None and (different := differences(self.base.run, run)):
             return [f"{self.text}: cannot be compared: {'; '.join(map(said, different))}"]

@@ -8,21 +8,20 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from brimful.discards import power
-from brimful.discards.density import common_densities, density
-from brimful.discards.statistics import (
+from brimful.statistics import power, ranks
+from brimful.statistics.before_after import (
     compare_paired,
     compare_samples,
     dose_classes,
     dose_response,
     holm,
 )
-from brimful.statistics import ranks
+from brimful.statistics.density import common_densities, density
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-BENCH = SimpleNamespace(**runpy.run_path(str(Path(__file__).parents[2] / "bench" / "discards_power.py")))
+BENCH = SimpleNamespace(**runpy.run_path(str(Path(__file__).parents[1] / "bench" / "discards_power.py")))
 
 tied_or_not = st.lists(st.one_of(st.integers(-5, 5).map(float), st.floats(-5, 5)), min_size=5, max_size=25)
 anything = st.lists(

@@ -14,9 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import stats
 
-from brimful.discards import power
-from brimful.discards.density import logarithms
-from brimful.statistics import ranks
+from brimful.statistics import power, ranks
+from brimful.statistics.density import logarithms
 from brimful.statistics.ranks import Interval, Values
 
 SIGNIFICANCE = 0.01

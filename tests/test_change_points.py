@@ -10,12 +10,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from brimful.discards import change_points as module
-from brimful.discards.change_points import change_points
+from brimful.statistics import change_points as module
+from brimful.statistics.change_points import change_points
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-BENCH = SimpleNamespace(**runpy.run_path(str(Path(__file__).parents[2] / "bench" / "discards_power.py")))
+BENCH = SimpleNamespace(**runpy.run_path(str(Path(__file__).parents[1] / "bench" / "discards_power.py")))
 FIRST = date(2018, 1, 1)
 LEVELS = np.array([0.0, *np.exp2(np.arange(-11, -3) * 3 / 8)])
 

@@ -1,0 +1,55 @@
+"""``brimful merge``: the parts of a campaign, put together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from brimful.cli import values
+from brimful.cli.reports import check_page, checked_target, show_run
+
+if TYPE_CHECKING:
+    from brimful.records import Member
+
+
+@click.command()
+@click.argument("parts", type=values.RUN, nargs=-1, required=True, metavar="RUN...")
+@click.option(
+    "--out",
+    "-o",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Directory of the record.  [default: runs/TIME-ID]",
+)
+@click.option(
+    "--html",
+    type=click.Path(dir_okay=False, path_type=Path),
+    callback=checked_target,
+    help="Write the report as one HTML file.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print everything that the report is made of as JSON.")
+def merge(parts: tuple[Path, ...], out: Path | None, **options: Any) -> int:  # noqa: ANN401 - what click gives
+    """Make one record of the parts of a campaign, RUN..., that `brimful search --shard` made, and print its report.
+
+    The record is as if one test bed had measured all; the records of its runs are copied to it. Exit code: 0 all
+    results regular, 1 irregular, 2 a part is missing, not finished or there twice, 3 measuring failed somewhere or the
+    file of --html could not be written.
+    """
+    from brimful.campaign.merging import merge as put_together
+    from brimful.records import read_run
+    from brimful.run_index import RECORD_NAME
+
+    if options["html"]:
+        check_page(options["html"], out)
+    directory = put_together(parts, out)
+    unwritten = show_run(directory / RECORD_NAME, options)
+    members = read_run(directory).members
+    if any(member.failed for member in members):
+        return 3
+    return unwritten if all(map(_is_answered, members)) else 1
+
+
+def _is_answered(member: Member) -> bool:
+    """Whether a search reached its goals, or a run on bursts found the longest one."""
+    return member.regular or (member.burst is not None and not member.burst.at_limit)

@@ -1,0 +1,1 @@
+"""Reports on tests of switches."""

@@ -1,0 +1,225 @@
+"""What a test does next, and what it found: pure functions of its plan and of the trials that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from brimful.records import SwitchingPlan, SwitchingResult, Trial
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """A trial to make."""
+
+    name: str
+    """As in `Trial.step`."""
+    load: float
+    """In frames/s: of the frames that the trial is about."""
+    frames: int
+    frame_size: int
+    addresses: int = 0
+    """Learned in it."""
+    round: int = 0
+
+
+Results = list[SwitchingResult]
+Next = Callable[[SwitchingPlan, Sequence[Trial]], Step | Results]
+"""Gives the next trial, or when none is left the results."""
+FOUND, AT_LEAST, NOTHING, PASS, FAIL = "found", "at-least", "none", "pass", "fail"
+
+
+class Search(msgspec.Struct):
+    """The binary search of RFC 2889 sections 5.7 and 5.8, on whole numbers."""
+
+    first: int
+    most: int
+    width: float = 0.0
+    """It ends when the bounds are this share of the upper one apart, or 1."""
+    low: int = 0
+    high: int | None = None
+    """Null: nothing has failed yet."""
+
+    def next(self) -> int | None:
+        """Give the number to try; none at the end.
+
+        >>> Search(first=4, most=8).next()
+        4
+        """
+        if self.high is None:
+            if self.low == 0:
+                return min(self.first, self.most)
+            # The RFC halves the way to the most; the most itself is tried last.
+            return None if self.low == self.most else -(-(self.low + self.most) // 2)
+        if self.high - self.low <= max(1.0, self.width * self.high):
+            return None
+        return self.low + (self.high - self.low) // 2
+
+    def note(self, number: int, *, passed: bool) -> None:
+        """Take what a number came to."""
+        if passed:
+            self.low = number
+        else:
+            self.high = number
+
+
+def of_step(trials: Sequence[Trial], name: str) -> list[Trial]:
+    """Give the trials of a step that count."""
+    return [trial for trial in trials if trial.step == name and trial.invalid is None]
+
+
+def next_of(plan: SwitchingPlan, trials: Sequence[Trial]) -> Step | Results:
+    """Give the next trial of a test, or its results."""
+    return TESTS[plan.test](plan, trials)
+
+
+def blind(trial: Trial) -> str:
+    """Give why a trial shows nothing of what is known; empty where it does."""
+    return str(trial.extra.get("blind", ""))
+
+
+def _caching(plan: SwitchingPlan, trials: Sequence[Trial]) -> Step | Results:
+    results = []
+    for pattern in plan.patterns:
+        search = Search(first=plan.first, most=plan.most)
+        found = None
+        for trial in of_step(trials, pattern):
+            if blind(trial):
+                found = SwitchingResult(name=pattern, verdict=NOTHING, text=blind(trial))
+                break
+            search.note(_addresses(trial), passed=is_known(trial))
+        if found is None:
+            number = search.next()
+            if number is not None:
+                return Step(name=pattern, load=plan.rate, frames=number, frame_size=plan.frame_size, addresses=number)
+            found = _capacity(pattern, search)
+        results.append(found)
+    return results
+
+
+def _capacity(pattern: str, search: Search) -> SwitchingResult:
+    verdict = AT_LEAST if search.high is None else FOUND
+    text = f"the table has room for {'at least ' if verdict == AT_LEAST else ''}one more: the sender has an entry, too"
+    if search.low == 0:
+        text = "not one address is learned, or a port that watches gets copies of all frames"
+    return SwitchingResult(name=pattern, verdict=verdict, value=float(search.low), text=text)
+
+
+def _learning(plan: SwitchingPlan, trials: Sequence[Trial]) -> Step | Results:
+    search = Search(first=plan.first, most=plan.most, width=plan.width)
+    too_slow, failures = "", 0
+    for trial in of_step(trials, "learning"):
+        if blind(trial):
+            return [SwitchingResult(name="", verdict=NOTHING, text=blind(trial))]
+        if trial.extra.get("too_slow"):
+            too_slow = "the tester sends no faster"
+            search.note(round(trial.load), passed=False)
+            continue
+        failures = 0 if is_known(trial) else failures + 1
+        if failures in (0, plan.attempts):
+            search.note(round(trial.load), passed=failures == 0)
+            failures = 0
+    number = search.next()
+    if number is not None:
+        return Step(
+            name="learning",
+            load=float(number),
+            frames=plan.addresses,
+            frame_size=plan.frame_size,
+            addresses=plan.addresses,
+        )
+    verdict = AT_LEAST if search.high is None or too_slow else FOUND
+    text = f"of {plan.addresses} addresses" + (f"; {too_slow}" if too_slow else "")
+    return [SwitchingResult(name="", verdict=verdict, value=float(search.low), text=text)]
+
+
+def _ageing(plan: SwitchingPlan, trials: Sequence[Trial]) -> Step | Results:
+    made = of_step(trials, "ageing")
+    for trial in made:
+        if blind(trial):
+            return [SwitchingResult(name="", verdict=NOTHING, text=blind(trial))]
+    if len(made) < plan.rounds and not any(trial.extra.get("flooded_from_s") is None for trial in made):
+        return Step(name="ageing", load=plan.rate, frames=1, frame_size=plan.frame_size, addresses=1, round=len(made))
+    known = [float(trial.extra["known_until_s"]) for trial in made]
+    flooded = [trial.extra.get("flooded_from_s") for trial in made]
+    if None in flooded:
+        return [SwitchingResult(name="", verdict=AT_LEAST, value=min(known), text="watched no longer")]
+    least, most = min(known), max(float(time_s or 0.0) for time_s in flooded)
+    text = f"from {least:.3g} s, when all were known, to {most:.3g} s, when none was; {len(made)} rounds"
+    return [SwitchingResult(name="", verdict=FOUND, value=(least + most) / 2, text=text)]
+
+
+def _errored(plan: SwitchingPlan, trials: Sequence[Trial]) -> Step | Results:
+    results = []
+    for size in plan.sizes:
+        name = f"{size} bytes"
+        made = of_step(trials, name)
+        if not made:
+            return Step(name=name, load=plan.rate, frames=plan.frames, frame_size=size, addresses=1)
+        results.append(_filtered(size, made[-1]))
+    return results
+
+
+LEAST_SIZE, MOST_SIZE = 64, 1518
+
+
+def _filtered(size: int, trial: Trial) -> SwitchingResult:
+    """Judge frames of a size that none may have: too short ones are to be filtered, too long ones may be."""
+    name = f"{size} bytes"
+    if trial.extra.get("refused"):
+        return SwitchingResult(name=name, verdict=NOTHING, text=f"not sent: {trial.extra['refused']}")
+    forwarded, shortest = trial.sent - trial.lost, int(trial.extra.get("shortest", 0)) + 4
+    value = float(forwarded)
+    if size < LEAST_SIZE and forwarded and shortest >= LEAST_SIZE:
+        text = f"arrived with {shortest} bytes: padded by the sender or the device"
+        return SwitchingResult(name=name, verdict=NOTHING, value=value, text=text)
+    if size < LEAST_SIZE:
+        verdict, text = (FAIL, "forwarded") if forwarded else (PASS, "filtered")
+        return SwitchingResult(name=name, verdict=verdict, value=value, text=text)
+    text = "forwarded" if forwarded == trial.sent else "filtered" if not forwarded else "some are forwarded"
+    return SwitchingResult(name=name, verdict=PASS if forwarded in (0, trial.sent) else FAIL, value=value, text=text)
+
+
+def _broadcast(plan: SwitchingPlan, trials: Sequence[Trial]) -> Step | Results:
+    made = {name: of_step(trials, name) for name in ("forwarding", "latency")}
+    for name, frames in (("forwarding", plan.frames), ("latency", 1)):
+        if not made[name]:
+            return Step(name=name, load=plan.rate, frames=frames, frame_size=plan.frame_size)
+    (forwarding, *_), (latency, *_) = made["forwarding"], made["latency"]
+    return [
+        *(_copies(plan, forwarding, number) for number in range(len(plan.ports))),
+        *(_latency(plan, latency, number) for number in range(1, len(plan.ports))),
+    ]
+
+
+def _copies(plan: SwitchingPlan, trial: Trial, number: int) -> SwitchingResult:
+    got, copies = trial.extra["received"][number], trial.extra["copies"][number]
+    due = 0 if number == 0 else trial.sent
+    text = f"{got} of {due} broadcast frames" + (f", {copies} twice" if copies else "")
+    verdict = PASS if got == due and not copies else FAIL
+    return SwitchingResult(name=plan.ports[number], verdict=verdict, value=float(got), text=text)
+
+
+def _latency(plan: SwitchingPlan, trial: Trial, number: int) -> SwitchingResult:
+    delay_s = trial.extra["delays_s"][number]
+    verdict = NOTHING if delay_s is None else FOUND
+    return SwitchingResult(name=f"latency at {plan.ports[number]}", verdict=verdict, value=delay_s, text="of one frame")
+
+
+TESTS: Mapping[str, Next] = {
+    "caching": _caching,
+    "learning": _learning,
+    "ageing": _ageing,
+    "errored": _errored,
+    "broadcast": _broadcast,
+}
+"""Each test, and what gives its next trial."""
+
+
+def is_known(trial: Trial) -> bool:
+    """Say whether a device knew all addresses of a trial: each frame came, and none was flooded."""
+    return trial.lost == 0 and trial.sent == trial.intended and trial.extra.get("flooded") == 0
+
+
+def _addresses(trial: Trial) -> int:
+    return int(trial.extra.get("addresses", 0))

@@ -1,0 +1,68 @@
+"""Recompute what a test of a switch claims, from its trials."""
+
+from __future__ import annotations
+
+import msgspec
+
+from brimful.errors import RecordError
+from brimful.records import RunFile, SwitchingPlan, SwitchingResult
+from brimful.switching.steps import TESTS, Step, next_of
+from brimful.throughput.found import FoundVerification, common_findings
+
+
+class SwitchingVerification(msgspec.Struct, frozen=True):
+    """Everything recomputed from the trials of a run."""
+
+    results: list[SwitchingResult]
+    trials: int
+    findings: list[str]
+    """Claims that do not hold."""
+    notes: list[str] = []
+
+
+def plan_of(file: RunFile) -> SwitchingPlan:
+    """Give what a run set out to measure.
+
+    Raises
+    ------
+    RecordError
+        When the record does not say, or says what cannot be.
+    """
+    plan = file.run.switching
+    if plan is None or plan.test not in TESTS or not plan.rate > 0:
+        message = f"{file.path}:1: the run is of the subject 'switching', but does not say what was measured"
+        raise RecordError(message)
+    return plan
+
+
+def claimed_results(file: RunFile) -> list[SwitchingResult]:
+    """Give the results of a run, of a resumed one the last of each name."""
+    found = {record.name: record for record in file.others if isinstance(record, SwitchingResult)}
+    return list(found.values())
+
+
+def verify_switching(file: RunFile) -> SwitchingVerification:
+    """Take every decision of a run again.
+
+    Raises
+    ------
+    RecordError
+        When the record does not say what was measured.
+    """
+    plan = plan_of(file)
+    findings, notes = common_findings(file, FoundVerification())
+    try:
+        found = next_of(plan, file.trials)
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        findings.append(f"the trials do not have what the test needs: {error!r}")
+        return SwitchingVerification([], len(file.counted()), findings, notes)
+    results = [] if isinstance(found, Step) else found
+    if isinstance(found, Step) and file.is_done():
+        findings.append(f"the run is done, but has no trial {found.name} of {found.addresses or found.frames}")
+    claimed = {one.name: one for one in claimed_results(file)}
+    for one in results if file.ends else []:
+        claim = claimed.pop(one.name, None)
+        if claim != one:
+            findings.append(f"{one.name or plan.test}: is recorded as {claim}, but the trials give {one}")
+    findings += [f"{name or plan.test}: the record has a result, but no trials for it" for name in claimed]
+    return SwitchingVerification(results, len(file.counted()), findings, notes)

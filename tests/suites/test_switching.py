@@ -1,0 +1,236 @@
+"""The tests of RFC 2889 on switches of known truth, in virtual time."""
+
+from types import SimpleNamespace
+
+import pytest
+from brimful.errors import MeasureError
+from brimful.records import SwitchingPlan, read_run
+from brimful.report import rendering
+from brimful.report.suite.forwarding import congestion_table
+from brimful.report.suite.results import Result
+from brimful.report.verdicts import of_switching
+from brimful.suites.rfc2889 import usual_tests
+from brimful.switching.addresses import addresses
+from brimful.switching.manager import SwitchingRequest, run_switching
+from hypothesis import given
+from hypothesis import strategies as some
+from suites.model_switch import ModelSwitch
+from support import brimful
+
+PLANS = {
+    "caching": {"first": 8, "most": 64},
+    "learning": {"first": 100, "most": 10_000, "addresses": 200, "width": 0.01},
+    "ageing": {"rounds": 2, "limit_s": 20.0},
+    "errored": {"sizes": [40, 1522, 1523], "frames": 10},
+    "broadcast": {"frames": 50},
+}
+
+
+def plan(test, switch, **facts):
+    common = {"ports": switch.ports, "rate": 1000.0, "patterns": ["sequential"], "forgets": switch.forgets}
+    return SwitchingPlan(test=test, **{**common, **PLANS[test], **facts})
+
+
+def run(test, switch, out, *, resume=False, **facts):
+    request = SwitchingRequest(measurer="tester:p1,p2,p3", plan=plan(test, switch, **facts))
+    done = run_switching(request, switch, out=out, resume=resume)
+    verified = of_switching(read_run(out), None)
+    assert verified.holds, verified.text
+    return done.outcome
+
+
+def found(test, switch, out, **facts):
+    """Give verdict and value of the only result."""
+    outcome = run(test, switch, out, **facts)
+    assert outcome.end.reason == "done", outcome.end.text
+    (result,) = outcome.results
+    return result.verdict, result.value
+
+
+@given(room=some.integers(0, 80), first=some.integers(1, 64), most=some.integers(2, 64), evicts=some.booleans())
+def test_the_capacity_is_the_room_less_the_entry_of_the_sender(tmp_path_factory, room, first, most, evicts):
+    switch = ModelSwitch(room=room, evicts=evicts)
+    verdict, value = found("caching", switch, tmp_path_factory.mktemp("r") / "r", first=first, most=most)
+    if room == 0 and evicts:
+        return
+    assert value == max(0, min(room - 1, most))
+    assert verdict == ("found" if room - 1 < most else "at-least")
+
+
+@pytest.mark.parametrize("number", range(1, 9))
+def test_addresses_are_different_ones(number):
+    for pattern in ("sequential", f"random {number}"):
+        made = addresses(pattern, 1000, number)
+        assert not set(made) & set(addresses(pattern, 1000, number - 1))
+        assert len(set(made)) == 1000
+        assert all(int(address[:2], 16) & 3 == 2 for address in made)
+
+
+@pytest.mark.parametrize("test", ["caching", "learning", "ageing"])
+def test_a_port_that_sees_no_floods_gives_no_verdict(tmp_path, test):
+    assert found(test, ModelSwitch(blind=[2]), tmp_path / "r")[0] == "none"
+    outcome = run(test, ModelSwitch(blind=[3], ports=4), tmp_path / "s")
+    assert "p4 does not see" in outcome.results[0].text
+
+
+def test_what_learns_nothing_never_passes(tmp_path):
+    assert found("caching", ModelSwitch(learns=False), tmp_path / "r") == ("found", 0.0)
+
+
+def test_a_port_that_gets_copies_of_all_is_seen(tmp_path):
+    outcome = run("caching", ModelSwitch(copies_to=2), tmp_path / "r")
+    assert (outcome.results[0].value, "gets copies" in outcome.results[0].text) == (0.0, True)
+
+
+@pytest.mark.parametrize(("rate", "bucket"), [(500, 1), (1000, 50), (2500, 20)])
+def test_the_learning_rate_is_that_of_the_device(tmp_path, rate, bucket):
+    verdict, value = found("learning", ModelSwitch(rate=rate, bucket=bucket), tmp_path / "r")
+    # All of X addresses are learned up to this rate: the bucket is full at first, and the sender takes one.
+    truth = rate * 199 / (200 - bucket)
+    assert verdict == "found"
+    assert value == pytest.approx(truth, rel=0.02)
+
+
+def test_a_rate_fails_with_the_last_attempt(tmp_path):
+    facts = {"first": 900, "most": 1200, "addresses": 400, "attempts": 3}
+    once = run("learning", ModelSwitch(rate=1000, bucket=1), tmp_path / "r", **{**facts, "attempts": 1}).end
+    outcome = run("learning", ModelSwitch(rate=1000, bucket=1), tmp_path / "s", **facts)
+    assert outcome.results[0].value == pytest.approx(1000, rel=0.01)
+    assert once.trials < outcome.end.trials < 3 * once.trials
+
+
+def test_a_device_that_learns_at_once_has_a_least_rate(tmp_path):
+    assert found("learning", ModelSwitch(), tmp_path / "r") == ("at-least", 10_000.0)
+
+
+@pytest.mark.parametrize("life_s", [1.0, 2.0, 5.0])
+def test_the_ageing_time_lies_within_what_is_reported(tmp_path, life_s):
+    verdict, value = found("ageing", ModelSwitch(life_s=life_s), tmp_path / "r")
+    assert verdict == "found"
+    assert value == pytest.approx(life_s, abs=0.1)
+
+
+def test_an_address_that_outlives_the_test_has_a_least_age(tmp_path):
+    verdict, value = found("ageing", ModelSwitch(life_s=300.0), tmp_path / "r")
+    assert (verdict, value >= 20.0) == ("at-least", True)
+
+
+def test_addresses_that_are_still_known_end_the_test(tmp_path):
+    switch = ModelSwitch(flushes=False, life_s=300.0)
+    outcome = run("caching", switch, tmp_path / "r", rest_s=100.0)
+    assert outcome.end.reason == "measurement-failed"
+    assert "still knows addresses of an earlier trial: rest longer" in outcome.end.text
+
+
+def test_without_a_flush_the_silence_makes_them_forgotten(tmp_path):
+    switch = ModelSwitch(flushes=False, life_s=300.0, room=20)
+    assert found("caching", switch, tmp_path / "r", rest_s=301.0) == ("found", 19.0)
+
+
+def test_errored_frames_are_judged_by_their_sizes(tmp_path):
+    verdicts = [one.verdict for one in run("errored", ModelSwitch(shortest=64), tmp_path / "r").results]
+    assert verdicts == ["pass", "pass", "pass"]
+    assert run("errored", ModelSwitch(), tmp_path / "s").results[0].verdict == "none"
+
+
+def test_broadcast_frames_come_to_all_but_their_sender(tmp_path):
+    outcome = run("broadcast", ModelSwitch(ports=4), tmp_path / "r")
+    assert [one.value for one in outcome.results[:4]] == [0, 50, 50, 50]
+    assert {one.verdict for one in outcome.results[:4]} == {"pass"}
+
+
+@pytest.mark.parametrize("at", [1, 2, 9, 17, 30])
+@pytest.mark.parametrize("test", ["caching", "learning"])
+def test_a_test_that_was_interrupted_goes_on_and_finds_the_same(tmp_path, test, at):
+    facts = {"room": 20, "rate": 700, "bucket": 30}
+    whole = run(test, ModelSwitch(**facts), tmp_path / "whole")
+    cut = run(test, ModelSwitch(**facts, interrupt_at=at), tmp_path / "cut", addresses=15)
+    assert cut.end.reason == "interrupted"
+    assert not cut.results
+    going_on = run(test, ModelSwitch(**facts), tmp_path / "cut", resume=True, addresses=15)
+    assert going_on.end.reason == "done"
+    assert (going_on.results == whole.results) or test == "learning"
+
+
+def test_what_was_changed_in_a_record_is_found(tmp_path):
+    run("caching", ModelSwitch(room=20), tmp_path / "r")
+    record = tmp_path / "r" / "run.jsonl"
+    for old, new in ((b'"flooded":17', b'"flooded":0'), (b'"value":19.0', b'"value":29.0')):
+        text = record.read_bytes()
+        assert old in text
+        record.write_bytes(text.replace(old, new, 1))
+        assert not of_switching(read_run(record.parent), None).holds
+        record.write_bytes(text)
+
+
+def test_the_report_has_a_row_for_each_iteration(tmp_path, snapshot):
+    run("caching", ModelSwitch(room=20), tmp_path / "r")
+    text = rendering.text(read_run(tmp_path / "r"))
+    assert text[text.index("Address caching", 1) : text.index("Set-up")] == snapshot
+
+
+def shares(*, free=0, congested=500, unsent=0):
+    """A run in which so many frames to the ports C and D were lost, of 1,000 and 2,000."""
+    directions = [
+        {"from": "a", "to": "c", "sent": 1000, "lost": free},
+        {"from": "a", "to": "d", "sent": 1000, "lost": congested // 2},
+        {"from": "b", "to": "d", "sent": 1000, "lost": congested - congested // 2},
+    ]
+    ports = [{"interface": name} for name in "abcd"]
+    trial = SimpleNamespace(invalid=None, directions=directions, sent=3000 - unsent, intended=3000)
+    return SimpleNamespace(trials=[trial], run=SimpleNamespace(traffic={"ports": ports}))
+
+
+@pytest.mark.parametrize(
+    ("control", "found", "blocking", "pressure"),
+    [
+        ({}, {}, "not seen", "no"),
+        ({}, {"free": 333}, "yes", "no"),
+        ({"free": 250}, {"free": 260}, "input limit, no verdict", "no"),
+        ({}, {"congested": 0, "unsent": 500}, "not seen", "yes, senders were held"),
+        ({}, {"congested": 0}, "not seen", "no loss: D was not congested"),
+    ],
+)
+def test_blocking_and_back_pressure_are_told_apart(control, found, blocking, pressure):
+    def result(test, file):
+        return Result(size="64", test=test, reason="done", text="", file=file)
+
+    table = congestion_table("", [result("control", shares(**control))], [result("congestion", shares(**found))])
+    assert table.rows[0][-2:] == [blocking, pressure]
+
+
+@pytest.mark.parametrize("ports", [3, 4, 5, 8])
+def test_a_suite_has_the_tests_that_its_ports_are_enough_for(ports):
+    measurer = f"lab:bridge,ports={ports}"
+    usual = usual_tests(measurer, knows_rate=True)
+    assert ("halves" in usual, "congestion" in usual) == (ports % 2 == 0, ports >= 4)
+    assert "congestion" not in usual_tests(measurer, knows_rate=False)
+    assert {"mesh", "forwarding", "caching", "broadcast"} <= set(usual)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("-m", "tester:eth1,eth2"), "name three ports or more"),
+        (("-m", "lab:bridge"), "ports=3"),
+        (("--sizes", "64,9000"), "--sizes: 9000 is no size"),
+        (("--tests", "caching,speed"), "--tests: there is no test 'speed'"),
+        (("--tests", "learning"), "--tests: learning builds on caching"),
+        (("--max-addresses", "0"), "--max-addresses"),
+        (("--rate", "fast"), "--rate"),
+        (("--on-invalid", "loss"), "loss"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(tmp_path, options, said):
+    refused = brimful("rfc2889", "-m", "lab:bridge,ports=3", "--quick", *options, cwd=tmp_path, check=2)
+    assert said in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_a_failed_flush_is_said(tmp_path):
+    class Stuck(ModelSwitch):
+        def forget(self):
+            raise MeasureError("--flush-command 'flush': exit code 1")
+
+    outcome = run("caching", Stuck(), tmp_path / "r")
+    assert (outcome.end.reason, outcome.end.text) == ("measurement-failed", "--flush-command 'flush': exit code 1")

@@ -92,16 +92,20 @@ def _caching(plan: SwitchingPlan, trials: Sequence[Trial]) -> Step | Results:
             number = search.next()
             if number is not None:
                 return Step(name=pattern, load=plan.rate, frames=number, frame_size=plan.frame_size, addresses=number)
-            found = _capacity(pattern, search)
+            found = _capacity(plan, pattern, search, of_step(trials, pattern))
         results.append(found)
     return results
 
 
-def _capacity(pattern: str, search: Search) -> SwitchingResult:
+def _capacity(plan: SwitchingPlan, pattern: str, search: Search, trials: Sequence[Trial]) -> SwitchingResult:
     verdict = AT_LEAST if search.high is None else FOUND
-    text = f"the table has room for {'at least ' if verdict == AT_LEAST else ''}one more: the sender has an entry, too"
+    more = "one more, for the sender" if verdict == FOUND else "at least one more, for the sender"
+    text = f"learned at {plan.rate:g}/s; the table has room for {more}"
     if search.low == 0:
         text = "not one address is learned, or a port that watches gets copies of all frames"
+    foreign = sum(int(trial.extra.get("foreign", 0)) for trial in trials)
+    if foreign:
+        text += f"; {foreign} foreign frames arrived, whose senders have entries, too"
     return SwitchingResult(name=pattern, verdict=verdict, value=float(search.low), text=text)
 
 
@@ -176,8 +180,10 @@ def _filtered(size: int, trial: Trial) -> SwitchingResult:
     if size < LEAST_SIZE:
         verdict, text = (FAIL, "forwarded") if forwarded else (PASS, "filtered")
         return SwitchingResult(name=name, verdict=verdict, value=value, text=text)
-    text = "forwarded" if forwarded == trial.sent else "filtered" if not forwarded else "some are forwarded"
-    return SwitchingResult(name=name, verdict=PASS if forwarded in (0, trial.sent) else FAIL, value=value, text=text)
+    if forwarded not in (0, trial.sent):
+        text = f"{forwarded} of {trial.sent} arrived: neither filtered nor forwarded; try a lower --rate"
+        return SwitchingResult(name=name, verdict=NOTHING, value=value, text=text)
+    return SwitchingResult(name=name, verdict=PASS, value=value, text="forwarded" if forwarded else "filtered")
 
 
 def _broadcast(plan: SwitchingPlan, trials: Sequence[Trial]) -> Step | Results:

@@ -186,6 +186,18 @@ def test_one_that_cannot_be_started_again_is_a_failure(own_interfaces, monkeypat
         measurer.close()
 
 
+@pytest.mark.parametrize(
+    ("options", "left", "expected"),
+    [("", "true", "inline"), ("", "sleep 60 &", "program"), ("input=queue,", "true", "queue")],
+)
+def test_what_the_kernel_forwards_without_a_queue_never_loses_frames(own_interfaces, options, left, expected):
+    with open_lab("bridge") as bridge:
+        possible = bridge.input.value
+    with open_lab(f"program,{options}run=sh bridge.sh {{a}} {{b}}; {left}") as lab:
+        wait_until(lambda: lab._settings.forwarder._code() == 0, "it ended")
+        wait_until(lambda: lab.describe()["input"] == (possible if expected == "queue" else expected), expected)
+
+
 @pytest.mark.parametrize(("seconds", "is_needed"), [(0.3, False), (2.0, True)])
 def test_what_sets_something_up_may_end_just_after_frames_pass(own_interfaces, seconds, is_needed):
     with open_lab(f"program,run=sh bridge.sh {{a}} {{b}}; sleep {seconds}") as lab:

@@ -79,7 +79,10 @@ class Lab:
     @property
     def input(self) -> Input:
         """How the device takes frames; with `Input.INLINE` and `Input.NONE` it never loses any."""
-        return self._settings.input
+        forwarder, built = self._settings.forwarder, self._settings.input
+        if built is Input.PROGRAM and forwarder is not None and forwarder.left_it_to_the_kernel():
+            return Input.INLINE
+        return built
 
     @property
     def router_macs(self) -> tuple[str, ...]:
@@ -174,7 +177,7 @@ class Lab:
             "cpus": os.cpu_count() or 1,
             "ip": self._ip,
             "mtu": self._mtu,
-            "input": self._settings.input.value,
+            "input": self.input.value,
             "input_queue_frames": self._settings.queue_frames,
             "work": self._settings.work,
             **self._settings.details,

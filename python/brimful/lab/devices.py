@@ -87,6 +87,10 @@ class Forwarder(Protocol):
         """Say whether the command has failed: waiting for frames helps no more."""
         ...
 
+    def left_it_to_the_kernel(self) -> bool:
+        """Say whether the command has ended well and left no program behind."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from brimful.errors import MeasureError, UsageError
-from brimful.lab import devices
+from brimful.lab import devices, families
 from brimful.lab.devices import Input, Place, Settings
 from brimful.lab.namespaces import tool
 from brimful.lab.programs import Ending
@@ -50,6 +50,8 @@ echo "$code" >"$status"
 sleep infinity &
 wait
 """
+_OWN_PROCESSES = 3
+"""Of ours, where a command has ended: what waits for the process namespace, its first process, and its sleep."""
 _ADMINISTRATION = "PATH=${PATH:-/usr/bin:/bin}:/usr/sbin:/sbin; export PATH\n"
 """Where `ip` and daemons are, which not every user has on the path."""
 _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
@@ -153,6 +155,10 @@ class Command:
     def is_over(self) -> bool:
         """Say whether the command has failed: waiting for frames helps no more."""
         return not any(program.process.is_alive() for program in self._programs.running)
+
+    def left_it_to_the_kernel(self) -> bool:
+        """Say whether the command has ended well and left no program behind."""
+        return self._code() == 0 and len(families.members(self._programs.running[-1].process)) <= _OWN_PROCESSES
 
     def _has_set_up(self) -> bool:
         ended_s = self._status().stat().st_mtime

@@ -166,7 +166,7 @@ def device(run: Run, trials: Sequence[Trial]) -> dict[str, Any]:
     """Give what is known of the device, with units, and what its programs used in trials."""
     work = run.device.get("work")
     known = {"work": f"{text(work)} multiplications a frame"} if is_lab(run) and work else {}
-    # Of several devices, the sum would say nothing of any.
+    # A sum over several devices says nothing of any of them.
     has_one_device = run.paired is None and run.bisection is None
     return {**run.device, **known, **(_programs(trials) if has_one_device else {})}
 

@@ -17,6 +17,7 @@ import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
+import bundled
 import manual
 from brimful.cli import group
 from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
@@ -104,6 +105,16 @@ def add_shared(tree: Path) -> None:
     write(tree / DOCUMENTS / "examples/switch.toml", (ROOT / "examples/switch/switch.toml").read_bytes())
 
 
+def add_licences(tree: Path, version: str) -> None:
+    """Say what of others is in the package, and under which licences."""
+    crates = bundled.crates()
+    components = [*crates, bundled.vendored(), *bundled.python_components(tree / LIBRARY)]
+    texts = f"{DOCUMENTS}/crates-licences.gz"
+    write(tree / texts, gzip.compress(bundled.licence_texts(crates).encode(), mtime=0))
+    write(tree / DOCUMENTS / "copyright", bundled.copyright_notes(version, components, f"/{texts}"))
+    write(tree / DOCUMENTS / "brimful.cdx.json", bundled.bill_of_materials(version, components))
+
+
 def make_tree(wheel: Path, dependencies: Iterable[Path], tree: Path) -> None:
     """Make the tree of files that the package installs."""
     _, version, _, _, platform = wheel.stem.split("-")
@@ -114,6 +125,7 @@ def make_tree(wheel: Path, dependencies: Iterable[Path], tree: Path) -> None:
         program.chmod(0o755)
     add_manual(tree, version)
     add_shared(tree)
+    add_licences(tree, version)
     files = [path for path in tree.rglob("*") if path.is_file()]
     facts = {
         "version": version,

@@ -9,6 +9,7 @@ import zipfile
 import click
 import pytest
 from brimful.cli import group
+from support import ROOT
 
 PLACES = ("DEBIAN/", "usr/bin/", "usr/lib/brimful/", "usr/lib/systemd/system/", "usr/share/")
 
@@ -131,3 +132,7 @@ def test_two_packages_of_a_commit_have_the_same_bytes(deb, wheel, tree, tmp_path
     second = deb.pack(tmp_path / "tree", tmp_path / "second")
     assert first.name == second.name == f"brimful_{deb.PROJECT['version']}_amd64.deb"
     assert first.read_bytes() == second.read_bytes()
+
+
+def test_the_how_to_names_the_package_that_is_made(deb):
+    assert f"./brimful_{deb.PROJECT['version']}_amd64.deb" in (ROOT / "docs/how-to/install.md").read_text()

@@ -52,7 +52,9 @@ def fetch_dependencies(directory: Path) -> list[Path]:
     pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--only-binary=:all:"]
     pip += [*platforms, f"--constraint={ROOT / 'requirements' / 'run.lock'}", f"--dest={directory}"]
     for python in PYTHONS:
-        subprocess.run([*pip, f"--python-version={python}", *wanted], check=True)
+        done = subprocess.run([*pip, f"--python-version={python}", *wanted], stderr=subprocess.PIPE, text=True)
+        if done.returncode != 0:
+            raise SystemExit(f"deb.py: what is bundled for Python {python} cannot be fetched; pip says:\n{done.stderr}")
     return [wheel for wheel in sorted(directory.glob("*.whl")) if not wheel.name.startswith(LEFT_OUT)]
 
 
@@ -102,6 +104,7 @@ def add_shared(tree: Path) -> None:
         "# Copy to /etc/systemd/system, and switch.toml to /etc/brimful.", "# Write /etc/brimful/switch.toml."
     )
     write(tree / "usr/lib/systemd/system/brimful-switchd.service", unit)
+    write(tree / DOCUMENTS / "changelog.gz", gzip.compress((ROOT / "CHANGELOG.md").read_bytes(), mtime=0))
     write(tree / DOCUMENTS / "examples/switch.toml", (ROOT / "examples/switch/switch.toml").read_bytes())
 
 
@@ -144,6 +147,8 @@ def pack(tree: Path, directory: Path) -> Path:
     """Make the package of a tree; the same tree gives the same bytes."""
     committed = ["git", "log", "-1", "--format=%ct"]
     epoch = subprocess.run(committed, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+    for path in (tree, *tree.rglob("*")):
+        os.utime(path, (int(epoch), int(epoch)))
     # Any of the formats that Debian 12 reads; this one packs in seconds, not minutes.
     build = ["dpkg-deb", "--build", "--root-owner-group", "-Zzstd", "-z9", str(tree), str(directory)]
     environment = {**os.environ, "SOURCE_DATE_EPOCH": epoch}
@@ -154,11 +159,16 @@ def pack(tree: Path, directory: Path) -> Path:
 
 def main(directory: str) -> None:
     """Make the package of the version that `pyproject.toml` has."""
-    (wheel,) = Path(directory).glob(f"brimful-{PROJECT['version']}-*.whl")
+    name = f"brimful-{PROJECT['version']}-*.whl"
+    wheels = list(Path(directory).glob(name))
+    if len(wheels) != 1:
+        raise SystemExit(
+            f"deb.py: {directory} has {len(wheels)} files {name}, and must have one: empty it, then run make wheel"
+        )
     with tempfile.TemporaryDirectory() as temporary:
         fetched = Path(temporary, "wheels")
         tree = Path(temporary, "tree")
-        make_tree(wheel, fetch_dependencies(fetched), tree)
+        make_tree(wheels[0], fetch_dependencies(fetched), tree)
         print(pack(tree, Path(directory)))
 
 

@@ -67,6 +67,7 @@ def test_the_unit_starts_a_program_of_the_package(tree):
     for program in programs:
         assert (tree / program).exists()
     assert "/local/" not in unit
+    assert "Copy to" not in unit
     # Then it needs neither a user nor directories of the package.
     assert {"DynamicUser=yes", "RuntimeDirectory=brimful", "StateDirectory=brimful"} <= set(unit.splitlines())
 
@@ -136,3 +137,10 @@ def test_two_packages_of_a_commit_have_the_same_bytes(deb, wheel, tree, tmp_path
 
 def test_the_how_to_names_the_package_that_is_made(deb):
     assert f"./brimful_{deb.PROJECT['version']}_amd64.deb" in (ROOT / "docs/how-to/install.md").read_text()
+
+
+def test_a_directory_without_a_wheel_is_an_error_of_one_line(deb, tmp_path):
+    with pytest.raises(
+        SystemExit, match=r"^deb\.py: .* has 0 files .*, and must have one: empty it, then run make wheel$"
+    ):
+        deb.main(str(tmp_path))

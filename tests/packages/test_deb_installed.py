@@ -21,8 +21,10 @@ def package(deb, wheel, tmp_path_factory):
     directory = tmp_path_factory.mktemp("package")
     try:
         dependencies = deb.fetch_dependencies(directory / "wheels")
-    except subprocess.CalledProcessError:
-        pytest.skip("the wheels that the package bundles cannot be fetched here")
+    except SystemExit as error:
+        if "NewConnectionError" in str(error) or "Temporary failure" in str(error):
+            pytest.skip("the wheels that the package bundles cannot be fetched here")
+        raise
     deb.make_tree(wheel, dependencies, directory / "tree")
     return deb.pack(directory / "tree", directory)
 

@@ -1,5 +1,5 @@
 # The contributor's interface. `make run` and `make test` set up what is missing.
-.PHONY: run disk devices test test-all lint bench fuzz docs wheel lock clean
+.PHONY: run disk devices test test-all lint bench fuzz docs wheel deb lock clean
 
 # The switch and the tester of disks are built after the first search, not before it.
 run:
@@ -50,6 +50,9 @@ docs:
 wheel:
 	@tools/setup test
 	.venv/bin/python tools/wheel.py build/dist
+
+deb: wheel
+	.venv/bin/python tools/deb.py build/dist
 
 lock:
 	rm -rf build/lock && python3 -m venv build/lock

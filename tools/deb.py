@@ -1,0 +1,176 @@
+"""Makes the Debian package of the wheel that lies in a directory, and puts it there.
+
+usage: deb.py DIRECTORY
+"""
+
+from __future__ import annotations
+
+import email
+import gzip
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+
+import bundled
+import manual
+from brimful.cli import group
+from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
+
+ROOT = Path(__file__).resolve().parent.parent
+DEBIAN = ROOT / "tools" / "debian"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PYTHONS = ("3.11", "3.12", "3.13")
+"""Those of Debian 12 and 13, and the one between them: `Depends` in `debian/control` has no hole."""
+EXTRAS = ("report", "delay")
+"""What most people use. The engines of the others are several times as large as all else."""
+PLATFORMS = ("manylinux2014_x86_64", *(f"manylinux_2_{minor}_x86_64" for minor in range(17, 35)))
+LEFT_OUT = "setuptools"
+"""pbr names it, but needs it to build packages alone."""
+OF_A_BUILD = {"RECORD", "WHEEL", "auditwheel.cdx.json", "__config__.py", "_build_config.py"}
+"""Files that say how a wheel was built: those of the first Python stand for the others."""
+LIBRARY, PROGRAMS = "usr/lib/brimful", "usr/bin"
+DOCUMENTS = "usr/share/doc/brimful"
+COMPLETIONS: dict[str, type[ShellComplete]] = {
+    "usr/share/bash-completion/completions/brimful": BashComplete,
+    "usr/share/zsh/vendor-completions/_brimful": ZshComplete,
+    "usr/share/fish/vendor_completions.d/brimful.fish": FishComplete,
+}
+
+
+def fetch_dependencies(directory: Path) -> list[Path]:
+    """Download the wheels of all that is bundled, for each Python, in the versions that brimful is tested with."""
+    wanted = [*PROJECT["dependencies"]]
+    for extra in EXTRAS:
+        wanted += PROJECT["optional-dependencies"][extra]
+    platforms = [f"--platform={platform}" for platform in PLATFORMS]
+    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--only-binary=:all:"]
+    pip += [*platforms, f"--constraint={ROOT / 'requirements' / 'run.lock'}", f"--dest={directory}"]
+    for python in PYTHONS:
+        done = subprocess.run([*pip, f"--python-version={python}", *wanted], stderr=subprocess.PIPE, text=True)
+        if done.returncode != 0:
+            raise SystemExit(f"deb.py: what is bundled for Python {python} cannot be fetched; pip says:\n{done.stderr}")
+    return [wheel for wheel in sorted(directory.glob("*.whl")) if not wheel.name.startswith(LEFT_OUT)]
+
+
+def unpack(wheel: Path, tree: Path) -> None:
+    """Put the packages of a wheel where the command finds them, and its own programs in the path.
+
+    Wheels of several Pythons share a directory: their compiled modules have the Python in their names.
+    """
+    with zipfile.ZipFile(wheel) as archive:
+        for name in archive.namelist():
+            _, is_data, place = name.partition(".data/")
+            if name.endswith("/") or (is_data and not wheel.name.startswith("brimful-")):
+                continue
+            path = tree / PROGRAMS / Path(place).name if is_data else tree / LIBRARY / name
+            content = archive.read(name)
+            if not path.exists():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+            elif path.name not in OF_A_BUILD and path.read_bytes() != content:
+                raise SystemExit(f"deb.py: {name} of {wheel.name} is another file than that of an earlier wheel")
+
+
+def write(path: Path, content: bytes | str) -> None:
+    """Write a file of the package, in a directory that may be new."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def add_manual(tree: Path, version: str) -> None:
+    """Write the manual pages of all commands, compressed as Debian has them."""
+    directory = tree / "usr/share/man/man1"
+    directory.mkdir(parents=True)
+    for title, text in manual.pages(version):
+        write(directory / f"{title}.1", text)
+    subprocess.run([tree / PROGRAMS / "brimful-switchd", "man", directory], check=True, stdout=subprocess.DEVNULL)
+    for page in sorted(directory.iterdir()):
+        write(page.with_name(f"{page.name}.gz"), gzip.compress(page.read_bytes(), mtime=0))
+        page.unlink()
+
+
+def add_shared(tree: Path) -> None:
+    """Add what other programs read: completions, the unit of systemd, and examples."""
+    for place, shell in COMPLETIONS.items():
+        write(tree / place, shell(group, {}, "brimful", "_BRIMFUL_COMPLETE").source())
+    unit = (ROOT / "examples/switch/brimful-switchd.service").read_text().replace("/usr/local/bin/", "/usr/bin/")
+    unit = unit.replace(
+        "# Copy to /etc/systemd/system, and switch.toml to /etc/brimful.", "# Write /etc/brimful/switch.toml."
+    )
+    write(tree / "usr/lib/systemd/system/brimful-switchd.service", unit)
+    write(tree / DOCUMENTS / "changelog.gz", gzip.compress((ROOT / "CHANGELOG.md").read_bytes(), mtime=0))
+    write(tree / DOCUMENTS / "examples/switch.toml", (ROOT / "examples/switch/switch.toml").read_bytes())
+
+
+def add_licences(tree: Path, version: str) -> None:
+    """Say what of others is in the package, and under which licences."""
+    crates = bundled.crates()
+    components = [*crates, bundled.vendored(), *bundled.python_components(tree / LIBRARY)]
+    texts = f"{DOCUMENTS}/crates-licences.gz"
+    write(tree / texts, gzip.compress(bundled.licence_texts(crates).encode(), mtime=0))
+    write(tree / DOCUMENTS / "copyright", bundled.copyright_notes(version, components, f"/{texts}"))
+    write(tree / DOCUMENTS / "brimful.cdx.json", bundled.bill_of_materials(version, components))
+
+
+def make_tree(wheel: Path, dependencies: Iterable[Path], tree: Path) -> None:
+    """Make the tree of files that the package installs."""
+    _, version, _, _, platform = wheel.stem.split("-")
+    for one in (wheel, *dependencies):
+        unpack(one, tree)
+    shutil.copyfile(DEBIAN / "brimful", tree / PROGRAMS / "brimful")
+    for program in (tree / PROGRAMS).iterdir():
+        program.chmod(0o755)
+    add_manual(tree, version)
+    add_shared(tree)
+    add_licences(tree, version)
+    files = [path for path in tree.rglob("*") if path.is_file()]
+    facts = {
+        "version": version,
+        "kibibytes": sum(path.stat().st_size for path in files) // 1024,
+        "libc": platform.removeprefix("manylinux_").removesuffix("_x86_64").replace("_", "."),
+    }
+    write(tree / "DEBIAN/control", (DEBIAN / "control").read_text().format_map(facts))
+    for script in ("postinst", "prerm", "postrm"):
+        shutil.copyfile(DEBIAN / script, tree / "DEBIAN" / script)
+    for path in (tree, *tree.rglob("*")):
+        executable = path.is_dir() or path.parent == tree / PROGRAMS or path.name in ("postinst", "prerm", "postrm")
+        path.chmod(0o755 if executable else 0o644)
+
+
+def pack(tree: Path, directory: Path) -> Path:
+    """Make the package of a tree; the same tree gives the same bytes."""
+    committed = ["git", "log", "-1", "--format=%ct"]
+    epoch = subprocess.run(committed, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+    for path in (tree, *tree.rglob("*")):
+        os.utime(path, (int(epoch), int(epoch)))
+    # Any of the formats that Debian 12 reads; this one packs in seconds, not minutes.
+    build = ["dpkg-deb", "--build", "--root-owner-group", "-Zzstd", "-z9", str(tree), str(directory)]
+    environment = {**os.environ, "SOURCE_DATE_EPOCH": epoch}
+    subprocess.run(build, check=True, stdout=subprocess.DEVNULL, env=environment)
+    version = email.message_from_bytes((tree / "DEBIAN/control").read_bytes())["Version"]
+    return directory / f"brimful_{version}_amd64.deb"
+
+
+def main(directory: str) -> None:
+    """Make the package of the version that `pyproject.toml` has."""
+    name = f"brimful-{PROJECT['version']}-*.whl"
+    wheels = list(Path(directory).glob(name))
+    if len(wheels) != 1:
+        raise SystemExit(
+            f"deb.py: {directory} has {len(wheels)} files {name}, and must have one: empty it, then run make wheel"
+        )
+    with tempfile.TemporaryDirectory() as temporary:
+        fetched = Path(temporary, "wheels")
+        tree = Path(temporary, "tree")
+        make_tree(wheels[0], fetch_dependencies(fetched), tree)
+        print(pack(tree, Path(directory)))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

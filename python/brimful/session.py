@@ -6,6 +6,7 @@ says which trials to make, and calculates what they give.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -294,12 +295,27 @@ class Session:
         self._longest_wait_s = max(self._longest_wait_s, trial.elapsed_s - trial.duration_s)
 
 
+_TOO_SLOW = re.compile(
+    r"\boff schedule\b|: (late(?= by\b|[:;,]|$)|too slow|stalled|behind|cannot keep up|could not keep up)"
+    r"|\b(tester|generator|sender|frames|packets|units|IOs)\b"
+    r".*(\blate\b|too slow|not be sent|not sent|stalled|behind|keep up)|stretched|rate was off"
+)
+"""What testers say of themselves where a smaller load would help."""
+LOWER = 0.75
+"""Of a load that the tester cannot offer: the next that is tried."""
+
+
 class SpoiledTooOftenError(MeasureError):
     """A trial was tried as often as allowed, and gave nothing to count; ``trial`` is the last of them."""
 
     def __init__(self, message: str, trial: Trial) -> None:
         super().__init__(message)
         self.trial = trial
+
+    @property
+    def is_too_slow(self) -> bool:
+        """Whether the tester could not offer the load, which says nothing of smaller ones."""
+        return _TOO_SLOW.search(self.trial.invalid or "") is not None
 
 
 def spoiled_warnings(trials: Sequence[Trial], one: str, *, but: Sequence[str] = ()) -> list[Warning]:

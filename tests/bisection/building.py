@@ -10,7 +10,7 @@ from brimful.bisection.loop import BisectionLoop
 from brimful.bisection.manager import BisectionRequest, run_bisection
 from brimful.errors import MeasureError
 from brimful.managed import Place
-from brimful.measurers.base import Description, TrialOutput
+from brimful.measurers.base import Description, InvalidTrialError, TrialOutput
 from brimful.policies import Policies
 from brimful.records import SCHEMA, BisectionPlan, MeasurerFacts, Run, Version, collect
 
@@ -20,10 +20,10 @@ QUICK = {"pairs": 4, "trial_s": 0.1}
 class Instance:
     """A device that forwards so much, with noise of its own, in virtual time."""
 
-    def __init__(self, capacity, *, seed, noise=0.01, restart=0.002):
+    def __init__(self, capacity, *, seed, noise=0.01, restart=0.002, ceiling=math.inf):
         self._draw = random.Random(seed)
         self._capacity = capacity * math.exp(self._draw.gauss(0, restart))
-        self._noise, self._now_s = noise, 0.0
+        self._noise, self._now_s, self._ceiling = noise, 0.0, ceiling
 
     def describe(self):
         return Description(name="build", max_load=1e9, overload=2e5, virtual_time=True)
@@ -31,6 +31,8 @@ class Instance:
     def measure(self, load, duration_s, *, stop_above=None):
         self._now_s += duration_s + 0.1
         sent = round(load * duration_s)
+        if load > self._ceiling:
+            raise InvalidTrialError("ta: 50 of 100 frames could not be sent on schedule")
         received = round(self._capacity * math.exp(self._draw.gauss(0, self._noise)) * duration_s)
         return TrialOutput(sent=sent, lost=max(0, sent - received))
 

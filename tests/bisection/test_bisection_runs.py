@@ -1,5 +1,6 @@
 """Whole bisections of simulated builds: what is found, what is skipped, what is on disk, and that it goes on."""
 
+import itertools
 import json
 import random
 
@@ -7,6 +8,7 @@ import msgspec
 import pytest
 from brimful.bisection.verification import verify_bisection
 from brimful.errors import RecordError
+from brimful.measurers.base import InvalidTrialError
 from brimful.records import Bisected, Build, Visit, read_run
 from brimful.report import rendering
 from brimful.report.bisection import model
@@ -60,6 +62,42 @@ def test_broken_builds_are_skipped_and_the_answer_is_a_range(tmp_path):
     failures = {build.build: build.failure for build in done.outcome.builds if build.failure}
     assert "it does not forward" in failures[7]
     assert "failed with exit code 2" in failures[6]
+
+
+def test_a_load_that_the_tester_cannot_offer_breaks_no_build(tmp_path):
+    done = bisect(tmp_path, Builds(levels(9, (5, 0.9)), ceiling=180e3), 9)
+    assert answered(done) == ("one", [[5]])
+    assert not any(build.failure for build in done.outcome.builds)
+    assert max(trial.load for trial in read_run(tmp_path).trials if trial.invalid is None) <= 180e3
+
+
+def test_a_visit_whose_tester_was_held_up_is_made_again(tmp_path):
+    bench = Held(levels(9, (5, 0.9)))
+    done = bisect(tmp_path, bench, 9)
+    assert answered(done) == ("one", [[5]])
+    assert not any(build.failure for build in done.outcome.builds)
+    trials = [trial for trial in read_run(tmp_path).trials if trial.instance == bench.held]
+    assert sum(trial.invalid is not None for trial in trials) == 11
+    assert bench.held not in {visit.visit for visit in done.outcome.visits}
+
+
+class Held(Builds):
+    """In the third visit the tester is held up as soon as it makes pairs."""
+
+    held = 2
+
+    def _start(self, build):
+        instance = super()._start(build)
+        if self.started in (2 * self.held + 1, 2 * self.held + 2):
+            measure, made = instance.measure, itertools.count()
+
+            def measure_little(load, duration_s, *, stop_above=None):
+                if next(made) >= 8:
+                    raise InvalidTrialError("ta: the rate was off in 6 of 7 windows of 10 ms")
+                return measure(load, duration_s, stop_above=stop_above)
+
+            instance.measure = measure_little
+        return instance
 
 
 def test_a_broken_end_fails_the_run(tmp_path):

@@ -37,6 +37,9 @@ class BisectionProgress(msgspec.Struct, frozen=True):
     elapsed_s: float
 
 
+_MOST_DISTURBED = 3
+
+
 class BisectionOutcome(msgspec.Struct, frozen=True):
     """What a run found."""
 
@@ -95,6 +98,8 @@ class BisectionLoop:
         self._loads: dict[int, float] = {}
         self._queue = plan.queue
         self._visit = 0
+        self._disturbed = 0
+        """Visits in a row in which the tester could not offer its loads."""
         self._switch_s = 0.0
         """What it took to make a build active, the last time."""
 
@@ -175,10 +180,7 @@ class BisectionLoop:
                 began_s = self._session.elapsed_s
                 if on.put_on(asked.path):
                     self._switch_s = self._session.elapsed_s - began_s
-                try:
-                    return self._trial(asked, number)
-                except SpoiledTooOftenError as error:
-                    raise _BuildError(on.builds[asked.path], str(error)) from error
+                return self._trial(asked, number)
 
             try:
                 loads = {path: self._load(path, build, make) for path, build in on.builds.items()}
@@ -186,6 +188,16 @@ class BisectionLoop:
             except _BuildError as error:
                 self._note_build(error.build, self._session.elapsed_s, "", str(error))
                 return
+            except SpoiledTooOftenError as error:
+                self._disturbed += 1
+                if not error.is_too_slow or self._disturbed > _MOST_DISTURBED:
+                    self._note_build(on.builds[error.trial.path or BUILD], self._session.elapsed_s, "", str(error))
+                    return
+                # That says something of the machine and nothing of a build: the visit is made again, from low loads.
+                for build in on.builds.values():
+                    self._loads.pop(build, None)
+                return
+        self._disturbed = 0
         self._loads |= {step.build: loads[BUILD], step.beside: loads[BESIDE]}
         own = [trial for trial in self._session.trials if trial.instance == number]
         found = summarise(own, self._queue or 0.0)

@@ -11,6 +11,7 @@ import msgspec
 from brimful.errors import MeasureError
 from brimful.paired.calibration import LARGEST_QUEUE_SHARE, Calibration, capacity_of
 from brimful.records import BisectionPlan, Trial
+from brimful.session import SpoiledTooOftenError
 
 CALIBRATION, PAIRS = "calibration", "pairs"
 BUILD, BESIDE = "build", "beside"
@@ -60,7 +61,13 @@ def calibrated(
     nothing = 0
     while not calibration.is_done:
         load, duration_s = calibration.next()
-        trial = make(Asked(path, load, duration_s, CALIBRATION, calibration.trials))
+        try:
+            trial = make(Asked(path, load, duration_s, CALIBRATION, calibration.trials))
+        except SpoiledTooOftenError as error:
+            if not error.is_too_slow or calibration.has_load:
+                raise
+            calibration.lower()
+            continue
         nothing = nothing + 1 if trial.sent - trial.lost <= 0 else 0
         if nothing >= _NOTHING:
             message = f"it does not forward: nothing arrived in {nothing} trials one after the other"

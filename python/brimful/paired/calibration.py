@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from brimful.errors import MeasureError
 from brimful.measurers.base import Description
 from brimful.records import Trial
+from brimful.session import LOWER
 
 FACTOR = 1.3
 """Load / capacity: enough that no trial comes in without loss, and the same for all devices, as some forward less the
@@ -107,6 +108,11 @@ class Calibration:
         """The load of the device."""
         recent = self._capacities[-AVERAGED:]
         return min(self._max_load, FACTOR * math.exp(math.fsum(map(math.log, recent)) / len(recent)))
+
+    def lower(self) -> None:
+        """Take note that the tester cannot offer the load: a smaller one is the most from here on."""
+        self._load *= LOWER
+        self._max_load = self._load
 
     def record(self, trial: Trial) -> None:
         """Take what a trial came to.

@@ -5,7 +5,6 @@ The loop owns what the engine must not know: the clock, the time budget, failure
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -29,7 +28,7 @@ from brimful.measurers.base import (
 )
 from brimful.policies import ON_ERROR, ON_INVALID, FailurePolicy, Policies, check_budget
 from brimful.records import TESTER_CEILING, Bound, Goal, Record, Trial, Warning, is_rate_of_units
-from brimful.session import DONE, Attempt, Keep, Session, SpoiledTooOftenError, repeat_as_allowed
+from brimful.session import DONE, LOWER, Attempt, Keep, Session, SpoiledTooOftenError, repeat_as_allowed
 from brimful.throughput.engine import feed, goal_results
 from brimful.throughput.goals import moves_of_bounds, problem_json
 from brimful.throughput.remaining import RemainingTime
@@ -101,16 +100,6 @@ STARVED_PORTS = "starved-ports"
 """Code of the warning by which our tester names dead ports, of many, in one line."""
 _CHECK_UNITS = 100
 """This number of units distinguishes a dead path from one that loses some."""
-
-
-_LOWER = 0.75
-"""Of a load that the tester cannot offer: the next that is tried."""
-_TOO_SLOW = re.compile(
-    r"\boff schedule\b|: (late(?= by\b|[:;,]|$)|too slow|stalled|behind|cannot keep up|could not keep up)"
-    r"|\b(tester|generator|sender|frames|packets|units|IOs)\b"
-    r".*(\blate\b|too slow|not be sent|not sent|stalled|behind|keep up)|stretched|rate was off"
-)
-"""What testers say of themselves where a smaller load would help."""
 
 
 class SearchLoop:
@@ -219,8 +208,8 @@ class SearchLoop:
         """
         counted = [trial for trial in self._session.trials if trial.invalid is None]
         offered = max((trial.load for trial in counted if trial.load < load), default=0.0)
-        lower = max(_LOWER * load, offered)
-        if not _TOO_SLOW.search(error.trial.invalid or "") or lower <= self._plan.min_load:
+        lower = max(LOWER * load, offered)
+        if not error.is_too_slow or lower <= self._plan.min_load:
             raise error
         hint = self._plan.hint
         self._plan = msgspec.structs.replace(

@@ -21,7 +21,7 @@ import pytest
 from support import ROOT
 from test_documents import README, blocks
 
-PAGES = [README, *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
+PAGES = [README, *sorted((ROOT / "docs" / "how-to").glob("*.md")), *sorted((ROOT / "docs" / "start").glob("*.md"))]
 SET_UP = """
 set -e
 mount -t tmpfs none /run

@@ -270,7 +270,7 @@ impl<C: Clock> Respond for Service<C> {
             name: "brimful-disk",
             load_unit: "IO/s",
             load_scope: "total",
-            conversion_factor: 1,
+            conversion_factor: 1.0,
             contract: format!("an IO is lost when it is not done within {deadline} from its intended start"),
             max_load: Some(self.settings.max_load()),
             overload: overload.map(|load| load.min(self.settings.max_load())),

@@ -98,7 +98,7 @@ impl Account {
         let (out, into) = (from.interface?, to.interface?);
         let other_sent = from.sender.sent.saturating_sub(direction.sent);
         let other_received = to.receiver.received.saturating_sub(direction.seen);
-        let counted_out = (out.sent + from.sender.sent_into_full_queue).saturating_sub(other_sent);
+        let counted_out = counted_out(direction.sent, from, out);
         let tester_send = direction.sent.saturating_sub(counted_out).min(direction.lost);
         let tester_receive = to.unseen().min(direction.lost - tester_send);
         Some(Self {
@@ -115,6 +115,18 @@ impl Account {
             },
         })
     }
+}
+
+/// Of `lost` frames of all that a port `sent`, those that its interface never counted; nothing where it does not count.
+pub(crate) fn lost_before_sent(sent: u64, lost: u64, from: &Counted) -> Option<u64> {
+    let counted_out = counted_out(sent, from, from.interface?);
+    Some(sent.saturating_sub(counted_out).min(lost))
+}
+
+/// What an interface counted out of the frames that a trial sent.
+fn counted_out(sent: u64, from: &Counted, interface: InterfaceCounters) -> u64 {
+    let other_sent = from.sender.sent.saturating_sub(sent);
+    (interface.sent + from.sender.sent_into_full_queue).saturating_sub(other_sent)
 }
 
 #[cfg(test)]

@@ -16,9 +16,9 @@ use std::sync::{
 use brimful_frame::ArpPacket;
 
 /// Shared by the sending and the receiving side of one trial.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Exchange {
-    directions: [Progress; 2],
+    senders: Box<[Progress]>,
     is_called_off: AtomicBool,
     sending_is_over: AtomicBool,
     /// Asked on one of the ports, to be answered there.
@@ -27,7 +27,7 @@ pub(crate) struct Exchange {
     has_questions: AtomicBool,
 }
 
-/// How far the sending side is with one direction.
+/// How far the sending side is with one port.
 ///
 /// A frame can arrive before its sender has counted it. What may arrive is therefore announced before the frames are
 /// handed to a port, and what was sent after they were taken. What the sending side writes all the time is alone in two
@@ -63,8 +63,20 @@ impl Progress {
 }
 
 impl Exchange {
-    pub(crate) fn directions(&self) -> &[Progress; 2] {
-        &self.directions
+    /// For this number of ports that send.
+    pub(crate) fn new(senders: usize) -> Self {
+        Self {
+            senders: (0..senders).map(|_| Progress::default()).collect(),
+            is_called_off: AtomicBool::new(false),
+            sending_is_over: AtomicBool::new(false),
+            questions: Mutex::new(Vec::new()),
+            has_questions: AtomicBool::new(false),
+        }
+    }
+
+    /// Of the ports that send, in their order.
+    pub(crate) fn senders(&self) -> &[Progress] {
+        &self.senders
     }
 
     /// Has the sending side stop before its schedule ends.
@@ -114,11 +126,11 @@ mod tests {
     #[test]
     fn no_frame_arrives_that_was_not_offered_and_the_end_shows_all_that_was_sent() {
         loom::model(|| {
-            let (exchange, wire) = (Arc::new(Exchange::default()), Wire::default());
+            let (exchange, wire) = (Arc::new(Exchange::new(1)), Wire::default());
             let sending = loom::thread::spawn({
                 let (exchange, wire) = (Arc::clone(&exchange), Arc::clone(&wire));
                 move || {
-                    let progress = &exchange.directions()[0];
+                    let progress = &exchange.senders()[0];
                     for sent in 0..2 {
                         if exchange.is_called_off() {
                             break;
@@ -130,7 +142,7 @@ mod tests {
                     exchange.end_sending();
                 }
             });
-            let progress = &exchange.directions()[0];
+            let progress = &exchange.senders()[0];
             let arrived = wire.load(Ordering::Acquire);
             assert!((0..arrived).all(|sequence| progress.was_offered(sequence)));
             let sent = progress.sent();

@@ -1,10 +1,12 @@
+use std::collections::BTreeMap;
+
 use brimful_trial::program::DelayReport;
 use serde::Serialize;
 
-use crate::attribution::{Account, Counted, Direction};
+use crate::attribution::{Account, Counted, Direction, lost_before_sent};
 use crate::receiving_lane::ReceivingLane;
 use crate::sending_lane::SendingLane;
-use crate::{FlowsReport, PacingReport, Schedule, Stream, TrialPlan};
+use crate::{FlowsReport, PacingReport, Profile, Stream, TrialPlan};
 
 /// What is known of one direction after a trial.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -30,97 +32,141 @@ pub struct DirectionReport {
     /// Frames that arrived after the end of sending, within the contract; they do not count as lost.
     pub stragglers: u64,
     /// Frames that the queue of the attached receiver refused at once (veth); part of `lost` unless a copy arrived.
-    pub sent_into_full_queue: u64,
+    /// Nothing where the port sends to several, as the queue does not tell them apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sent_into_full_queue: Option<u64>,
     /// Frames that arrived with a wrong checksum; they count as lost.
     pub damaged: u64,
-    /// Frames that arrived on the port that sent them or on another VLAN; no arrivals of this direction.
+    /// Frames that arrived on a port that they were not for, or on another VLAN; no arrivals of this direction.
     pub misrouted: u64,
+    /// The same by the port at which they arrived.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub misrouted_at: BTreeMap<String, u64>,
     /// How long the frames took; nothing when none arrived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<DelayReport>,
     /// Which flows lost frames; nothing where there is but one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flows: Option<FlowsReport>,
-    /// Where the frames were counted and lost; nothing where an interface does not count.
+    /// Where the frames were counted and lost; nothing where an interface does not count, or counts the frames of
+    /// another direction too.
     pub account: Option<Account>,
-    /// How the sender kept its schedule.
+    /// How the port that sent kept its schedule, all that it sent together.
     pub pacing: PacingReport,
 }
 
-/// One direction of one trial that is over.
-pub(crate) struct Lane {
-    pub(crate) sending: SendingLane,
-    pub(crate) receiving: ReceivingLane,
-    account: Option<Account>,
+/// What a trial was, once it is over: the sending ports, and the directions with the account of each.
+#[derive(Default)]
+pub(crate) struct Lanes {
+    pub(crate) sending: Vec<SendingLane>,
+    pub(crate) receiving: Vec<ReceivingLane>,
+    accounts: Vec<Option<Account>>,
+    /// The first port whose interface never counted frames that were lost, and how many; known once it is settled.
+    pub(crate) lost_before_sent: Option<(usize, u64)>,
+    /// The most frames by which a port was ahead of another one.
+    pub(crate) slip: u64,
 }
 
-impl Lane {
-    /// The sending halves of a trial, one a direction, evenly interleaved.
-    pub(crate) fn sending(pairs: &[(usize, usize)], schedule: &Schedule) -> Vec<SendingLane> {
-        let half = |(index, &(from, _)): (usize, &(usize, usize))| match index {
-            0 => SendingLane::new(from, schedule.clone()),
-            _ => SendingLane::new(from, schedule.clone().offset_by_half_a_period()),
-        };
-        pairs.iter().enumerate().map(half).collect()
-    }
+/// The receiving halves of a trial.
+pub(crate) fn receiving_lanes(profile: &Profile, streams: &[Stream], plan: &TrialPlan) -> Vec<ReceivingLane> {
+    let routes = profile.routes();
+    let frames: Vec<_> = routes.orders().iter().map(|order| plan.frames(order)).collect();
+    let directions = routes.directions().iter().zip(streams);
+    let lane = |(direction, stream): (&crate::Direction, &Stream)| {
+        ReceivingLane::new(direction, frames[direction.order], stream.flow_turns(), profile.ports())
+    };
+    directions.map(lane).collect()
+}
 
-    /// The receiving halves of a trial.
-    pub(crate) fn receiving(pairs: &[(usize, usize)], streams: &[Stream], plan: &TrialPlan) -> Vec<ReceivingLane> {
-        let half =
-            |(&(_, to), stream): (&(usize, usize), &Stream)| ReceivingLane::new(to, plan.frames(), stream.flow_turns());
-        pairs.iter().zip(streams).map(half).collect()
-    }
-
-    /// Puts both halves together.
-    pub(crate) fn join(sending: Vec<SendingLane>, receiving: Vec<ReceivingLane>) -> Vec<Self> {
-        let join = |(sending, receiving)| Self {
+impl Lanes {
+    /// Puts both sides together.
+    pub(crate) fn join(sending: Vec<SendingLane>, receiving: Vec<ReceivingLane>, slip: u64) -> Self {
+        Self {
+            accounts: vec![None; receiving.len()],
             sending,
             receiving,
-            account: None,
-        };
-        sending.into_iter().zip(receiving).map(join).collect()
-    }
-
-    pub(crate) fn lost(&self) -> u64 {
-        self.receiving.lost_of(self.sending.sent())
+            lost_before_sent: None,
+            slip,
+        }
     }
 
     /// Notes what ports and interfaces have counted during the trial, in the order of the ports.
-    pub(crate) fn settle(&mut self, counted: &[Counted; 2]) {
-        let direction = Direction {
-            sent: self.sending.sent(),
-            seen: self.receiving.seen(),
-            lost: self.lost(),
-        };
-        self.account = Account::new(direction, &counted[self.sending.from], &counted[self.receiving.to]);
+    pub(crate) fn settle(&mut self, counted: &[Counted]) {
+        for (index, lane) in self.receiving.iter().enumerate() {
+            if self.is_alone(lane) {
+                let sent = lane.turns.among(self.sending[lane.sender].sent());
+                let direction = Direction {
+                    sent,
+                    seen: lane.seen(),
+                    lost: lane.lost_of(sent),
+                };
+                self.accounts[index] = Account::new(direction, &counted[lane.from], &counted[lane.to]);
+            }
+        }
+        let mut senders = self.sending.iter().enumerate();
+        self.lost_before_sent = senders.find_map(|(index, sending)| {
+            let from = &counted[sending.from];
+            let lost = lost_before_sent(sending.sent(), self.lost_of_sender(index), from).unwrap_or(0);
+            (lost > 0).then_some((sending.from, lost))
+        });
     }
 
-    /// Lost frames that the sending interface never counted; known once it is settled.
-    pub(crate) fn lost_before_sent(&self) -> u64 {
-        self.account.map_or(0, |account| account.lost.tester_send)
+    /// Whether neither of its ports sends or receives in another direction, so that what interfaces count is its own.
+    fn is_alone(&self, lane: &ReceivingLane) -> bool {
+        let is_near = |other: &&ReceivingLane| other.from == lane.from || other.to == lane.to;
+        self.receiving.iter().filter(is_near).count() == 1
     }
 
-    pub(crate) fn report(&self, names: [&str; 2]) -> DirectionReport {
-        let Self { sending, receiving, .. } = self;
+    /// Frames missing of all that a port sent, by its place among those that send.
+    fn lost_of_sender(&self, sender: usize) -> u64 {
+        lost_of_sender(&self.sending[sender], sender, &self.receiving)
+    }
+
+    /// Each direction apart.
+    pub(crate) fn report(&self, names: &[&str]) -> Vec<DirectionReport> {
+        let lanes = self.receiving.iter().zip(&self.accounts);
+        lanes
+            .map(|(lane, account)| self.report_of(lane, *account, names))
+            .collect()
+    }
+
+    fn report_of(&self, receiving: &ReceivingLane, account: Option<Account>, names: &[&str]) -> DirectionReport {
+        let sending = &self.sending[receiving.sender];
         let tracker = &receiving.tracker;
+        let intended = receiving.turns.among(sending.intended());
+        let sent = receiving.turns.among(sending.sent());
+        let is_only = self
+            .receiving
+            .iter()
+            .filter(|other| other.from == receiving.from)
+            .count()
+            == 1;
+        let misrouted = names.iter().zip(&receiving.misrouted).filter(|&(_, &count)| count > 0);
         DirectionReport {
-            from: names[sending.from].to_owned(),
+            from: names[receiving.from].to_owned(),
             to: names[receiving.to].to_owned(),
-            intended: sending.intended(),
-            sent: sending.sent(),
-            lost: self.lost(),
-            unsent: sending.intended() - sending.sent(),
+            intended,
+            sent,
+            lost: receiving.lost_of(sent),
+            unsent: intended - sent,
             duplicated: tracker.duplicated(),
             reordered: tracker.reordered(),
             late: tracker.late(),
             stragglers: receiving.stragglers,
-            sent_into_full_queue: sending.sent_into_full_queue,
+            sent_into_full_queue: is_only.then_some(sending.sent_into_full_queue),
             damaged: receiving.damaged,
             misrouted: receiving.misrouted.iter().sum(),
+            misrouted_at: misrouted.map(|(name, &count)| ((*name).to_owned(), count)).collect(),
             delay: receiving.delay.report(),
-            flows: receiving.flows.as_ref().map(|flows| flows.report(sending.sent())),
-            account: self.account,
+            flows: receiving.flows.as_ref().map(|flows| flows.report(sent)),
+            account,
             pacing: sending.pacing.report(),
         }
     }
+}
+
+/// Frames missing of all that a port sent, by its place among those that send.
+pub(crate) fn lost_of_sender(sending: &SendingLane, sender: usize, receiving: &[ReceivingLane]) -> u64 {
+    let own = receiving.iter().filter(|lane| lane.sender == sender);
+    own.map(|lane| lane.lost_of(lane.turns.among(sending.sent()))).sum()
 }

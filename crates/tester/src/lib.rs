@@ -1,8 +1,8 @@
-//! The tester: offers test frames on schedule on two ports, counts what came back, and says when a trial was spoiled.
+//! The tester: offers test frames on schedule on several ports, counts what came back, and says when a trial was spoiled.
 //!
 //! What decides is pure and knows no port and no clock: [`Profile`] (what to send), [`Schedule`] (when), [`Tracker`]
 //! (what arrived), [`PacingRecord`] (was it on time), [`SentHistory`] (what is certainly lost). [`Tester`] drives them
-//! over any two ports and any [`Clock`]; [`Service`] puts the measurer protocol around it.
+//! over any ports and any [`Clock`]; [`Service`] puts the measurer protocol around it.
 
 mod accounting;
 mod attribution;
@@ -17,12 +17,15 @@ mod flows;
 mod lane;
 mod outcome;
 mod pacing;
+
 mod plan;
+mod ports;
 mod profile;
 mod protocol;
 mod ramp_up;
 mod receiving_lane;
 mod receiving_side;
+mod routes;
 mod schedule;
 mod sending_lane;
 mod sending_side;
@@ -32,6 +35,7 @@ mod stations;
 mod test_frames;
 mod tester;
 mod threads;
+mod traffic_pattern;
 mod trial;
 mod turn;
 mod warnings;
@@ -43,14 +47,16 @@ pub use cost::Cost;
 pub use early_stop::{SentHistory, certainly_lost};
 pub use flows::{FlowLoss, FlowsReport};
 pub use lane::DirectionReport;
-pub use outcome::{Outcome, TrialReport};
+pub use outcome::{Outcome, PortsReport, TrialReport};
 pub use pacing::{PacingBounds, PacingRecord, PacingReport, Spoiled};
 pub use plan::{Timing, TrialPlan};
+pub use ports::PortReport;
 pub use profile::{
     Directions, FrameSizes, FrameSizesError, Genome, IpVersion, MAX_FLOWS, MAX_SIZE_PATTERN, Profile, ProfileFile,
     ProfileOptions, Stream, WeightedSize,
 };
 pub use protocol::Reply;
+pub use routes::{Direction, Routes, SendingOrder};
 pub use schedule::{CatchUp, LoadShape, Schedule};
 pub use serve::Service;
 pub use stations::{
@@ -63,4 +69,5 @@ pub use test_frames::{
 };
 pub use tester::Tester;
 pub use threads::{Threads, stay_on};
+pub use traffic_pattern::{Flow, MOST_PORTS, Share, TrafficPattern};
 pub use warnings::Warning;

@@ -1,9 +1,9 @@
 use brimful_trial::{Counts, Ratio};
 
-use crate::lane::Lane;
+use crate::lane::Lanes;
 use crate::turn::End;
 use crate::warnings::warnings;
-use crate::{Cost, DirectionReport, PacingBounds, Warning};
+use crate::{Cost, DirectionReport, PacingBounds, PortReport, Warning};
 
 /// What is known after a trial.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,10 +14,23 @@ pub struct TrialReport {
     pub stopped_early: bool,
     /// Each direction apart.
     pub directions: Vec<DirectionReport>,
+    /// Where there are more than two ports.
+    pub ports: Option<PortsReport>,
     /// What sending and receiving cost, each thread apart.
     pub costs: Vec<Cost>,
     /// What a reader of the counts should know.
     pub warnings: Vec<Warning>,
+}
+
+/// What is known of more than two ports after a trial.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct PortsReport {
+    /// Each port apart.
+    pub ports: Vec<PortReport>,
+    /// The most frames by which a port was ahead of another one at any time: the first one has sent while the last one
+    /// has not, so that it is 1 at least. Outputs were overloaded by up to as many.
+    /// Nothing where one port sends.
+    pub slip_frames: Option<u64>,
 }
 
 /// How a trial ended.
@@ -41,8 +54,8 @@ pub enum Outcome {
 /// What a trial is judged by.
 pub(crate) struct Evidence<'t> {
     /// Of the ports.
-    pub(crate) names: [&'t str; 2],
-    pub(crate) lanes: &'t [Lane],
+    pub(crate) names: Vec<&'t str>,
+    pub(crate) lanes: &'t Lanes,
     /// Frames of earlier trials that arrived.
     pub(crate) stale: u64,
     pub(crate) costs: Vec<Cost>,
@@ -66,7 +79,7 @@ impl Evidence<'_> {
         if let Some(reason) = spoiled {
             return self.invalid(reason);
         }
-        for Lane { sending, .. } in self.lanes {
+        for sending in &self.lanes.sending {
             if let Err(spoiled) = sending.pacing.verdict(bounds, end != End::Schedule) {
                 return Outcome::Invalid {
                     reason: format!("{}: {spoiled}", self.names[sending.from]),
@@ -99,7 +112,7 @@ impl Evidence<'_> {
     }
 
     fn report(&self, stopped_early: bool) -> TrialReport {
-        let directions: Vec<_> = self.lanes.iter().map(|lane| lane.report(self.names)).collect();
+        let directions = self.lanes.report(&self.names);
         let (intended, sent, lost) = directions.iter().fold((0, 0, 0), |(intended, sent, lost), direction| {
             (
                 intended + direction.intended,
@@ -107,12 +120,17 @@ impl Evidence<'_> {
                 lost + direction.lost,
             )
         });
+        let ports = (self.names.len() > 2).then(|| PortsReport {
+            ports: PortReport::of_all(&self.names, &directions, &self.lanes.sending),
+            slip_frames: (self.lanes.sending.len() > 1).then_some(self.lanes.slip),
+        });
         TrialReport {
             counts: Counts::new(intended, sent, lost).expect("no more is lost than was sent, or sent than intended"),
             stopped_early,
             costs: self.costs.clone(),
-            warnings: warnings(&directions, self.stale),
+            warnings: warnings(&directions, ports.as_ref().map(|report| &report.ports[..]), self.stale),
             directions,
+            ports,
         }
     }
 }

@@ -3,7 +3,8 @@
 use brimful_trial::program::MeasureRequest;
 use brimful_trial::{Load, Nanoseconds, Ratio, TrialInput};
 
-use crate::{LoadShape, PacingBounds, Schedule};
+use crate::sending_lane::SendingLane;
+use crate::{LoadShape, PacingBounds, Routes, Schedule, SendingOrder};
 
 /// The times that make up the contract of a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,7 +22,7 @@ pub struct Timing {
 /// One trial to perform.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrialPlan {
-    /// Load of each direction.
+    /// Load of each port that sends all of its share.
     pub load: Load,
     /// Length of the sending phase.
     pub duration: Nanoseconds,
@@ -40,9 +41,39 @@ impl TrialPlan {
         })
     }
 
-    /// Frames of each direction.
-    pub(crate) fn frames(&self) -> u64 {
+    /// What one port sends of the load.
+    pub(crate) fn load_of(&self, order: &SendingOrder) -> Load {
+        Load::new(self.load.per_second() * order.share).unwrap_or(self.load)
+    }
+
+    /// Frames of one port.
+    pub(crate) fn frames(&self, order: &SendingOrder) -> u64 {
         // When it starts does not change how many they are.
-        Schedule::new(Nanoseconds::ZERO, self.load, self.duration, &LoadShape::Even).count()
+        self.schedule(order, Nanoseconds::ZERO, &LoadShape::Even).count()
+    }
+
+    /// The sending halves of a trial. Two ports are evenly interleaved; more have the same slots (RFC 2889 section
+    /// 5.1.3), which a pattern is made for.
+    pub(crate) fn lanes(
+        &self,
+        routes: &Routes,
+        ports: usize,
+        start: Nanoseconds,
+        shape: &LoadShape,
+    ) -> Vec<SendingLane> {
+        let lane = |(index, order): (usize, &SendingOrder)| {
+            let schedule = self.schedule(order, start, shape);
+            let schedule = if ports == 2 && index == 1 {
+                schedule.offset_by_half_a_period()
+            } else {
+                schedule
+            };
+            SendingLane::new(order, schedule)
+        };
+        routes.orders().iter().enumerate().map(lane).collect()
+    }
+
+    fn schedule(&self, order: &SendingOrder, start: Nanoseconds, shape: &LoadShape) -> Schedule {
+        Schedule::new(start, self.load_of(order), self.duration, shape)
     }
 }

@@ -2,7 +2,7 @@ use brimful_trial::program::{Description, MeasureRequest};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{Cost, DirectionReport, Outcome, TrialReport, Warning};
+use crate::{Cost, DirectionReport, Outcome, PortReport, TrialReport, Warning};
 
 /// One line to the driver.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -38,6 +38,12 @@ pub enum Reply {
         stopped_early: bool,
         /// Each direction apart.
         directions: Vec<DirectionReport>,
+        /// Each port apart, where there are more than two.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        ports: Option<Vec<PortReport>>,
+        /// The most frames by which one of more than two ports was ahead of another one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        slip_frames: Option<u64>,
         /// What it cost the tester, each thread apart.
         cost: Vec<Cost>,
         /// What a reader should know.
@@ -116,6 +122,8 @@ impl Reply {
             late: sum(|direction| direction.late),
             stopped_early: report.stopped_early,
             directions: report.directions,
+            slip_frames: report.ports.as_ref().and_then(|report| report.slip_frames),
+            ports: report.ports.map(|report| report.ports),
             cost: report.costs,
             warnings: report.warnings,
         }

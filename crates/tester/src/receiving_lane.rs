@@ -2,13 +2,19 @@ use brimful_trial::Nanoseconds;
 use brimful_trial::program::DelayRecord;
 
 use crate::delay::since_stamp;
+use crate::exchange::Exchange;
 use crate::flows::{FlowTurns, FlowsRecord};
+use crate::routes::Turns;
 use crate::test_frames::Stamp;
-use crate::{Arrival, SentHistory, Tracker, certainly_lost};
+use crate::{Arrival, Direction, SentHistory, Tracker, certainly_lost};
 
 /// The receiving half of one direction of one trial. Of the sending half it knows how many frames were sent.
 pub(crate) struct ReceivingLane {
+    pub(crate) from: usize,
     pub(crate) to: usize,
+    /// The place of the port that sends among those that do.
+    pub(crate) sender: usize,
+    pub(crate) turns: Turns,
     pub(crate) tracker: Tracker,
     pub(crate) stragglers: u64,
     pub(crate) damaged: u64,
@@ -16,21 +22,25 @@ pub(crate) struct ReceivingLane {
     /// Nothing where there is but one flow.
     pub(crate) flows: Option<FlowsRecord>,
     /// Frames of this direction that arrived where they should not, by port.
-    pub(crate) misrouted: [u64; 2],
+    pub(crate) misrouted: Vec<u64>,
     history: SentHistory,
 }
 
 impl ReceivingLane {
-    /// For up to `count` frames.
-    pub(crate) fn new(to: usize, count: u64, flows: Option<FlowTurns>) -> Self {
+    /// Of a port that sends up to `frames` in all directions; `ports` is how many there are.
+    pub(crate) fn new(direction: &Direction, frames: u64, flows: Option<FlowTurns>, ports: usize) -> Self {
+        let count = direction.turns.among(frames);
         Self {
-            to,
+            from: direction.from,
+            to: direction.to,
+            sender: direction.order,
+            turns: direction.turns.clone(),
             tracker: Tracker::new(count),
             stragglers: 0,
             damaged: 0,
             delay: DelayRecord::new(count),
             flows: flows.map(FlowsRecord::new),
-            misrouted: [0; 2],
+            misrouted: vec![0; ports],
             history: SentHistory::default(),
         }
     }
@@ -46,6 +56,11 @@ impl ReceivingLane {
                 flows.record(stamp.sequence);
             }
         }
+    }
+
+    /// Whether a frame of this direction was handed to a port.
+    pub(crate) fn was_offered(&self, sequence: u64, exchange: &Exchange) -> bool {
+        exchange.senders()[self.sender].was_offered(self.turns.frame_of_port(sequence))
     }
 
     /// Frames missing of `sent`. Forged frames can make it too small, but never less than none.

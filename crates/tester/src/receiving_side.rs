@@ -20,19 +20,19 @@ const BACKLOG_BURSTS: usize = 4096;
 /// is set apart (`time_namespaces`).
 const OLDEST_ARRIVAL: Nanoseconds = Nanoseconds(1_000_000_000);
 
-/// What arrives on both ports during one trial.
+/// What arrives on all ports during one trial.
 pub(crate) struct ReceivingSide<'t, R> {
-    receivers: &'t mut [R; 2],
-    stations: &'t [Station; 2],
+    receivers: &'t mut [R],
+    stations: &'t [Station],
     early_stop: EarlyStop<'t>,
     exchange: &'t Exchange,
     trial: u16,
-    /// Empty until the sending phase begins.
+    /// Of the directions; empty until the sending phase begins.
     pub(crate) lanes: Vec<ReceivingLane>,
     /// Frames of earlier trials.
     pub(crate) stale: u64,
     /// The ports at which a learning frame has arrived.
-    pub(crate) learnt: [bool; 2],
+    pub(crate) learnt: Vec<bool>,
     pub(crate) work: Work,
     noted: Noted,
     next_check: Nanoseconds,
@@ -68,13 +68,14 @@ pub(crate) enum Arriving {
 
 impl<'t, R: Receiver> ReceivingSide<'t, R> {
     pub(crate) fn new(
-        receivers: &'t mut [R; 2],
-        stations: &'t [Station; 2],
+        receivers: &'t mut [R],
+        stations: &'t [Station],
         early_stop: EarlyStop<'t>,
         exchange: &'t Exchange,
         trial: u16,
     ) -> Self {
         Self {
+            learnt: vec![false; receivers.len()],
             receivers,
             stations,
             early_stop,
@@ -82,7 +83,6 @@ impl<'t, R: Receiver> ReceivingSide<'t, R> {
             trial,
             lanes: Vec::new(),
             stale: 0,
-            learnt: [false; 2],
             work: Work::default(),
             noted: Noted::default(),
             next_check: Nanoseconds::ZERO,
@@ -193,8 +193,8 @@ impl<'t, R: Receiver> ReceivingSide<'t, R> {
             return false;
         };
         let (mut lost, mut all_sent) = (0, 0);
-        for (lane, progress) in self.lanes.iter_mut().zip(self.exchange.directions()) {
-            let sent = progress.sent();
+        for lane in &mut self.lanes {
+            let sent = lane.turns.among(self.exchange.senders()[lane.sender].sent());
             lane.note_sent(now, sent, silence);
             lost += lane.certainly_lost(now, grace, silence);
             all_sent += sent;
@@ -217,15 +217,12 @@ impl Noted {
 
 /// Whose a frame of the current trial is; none when it was never sent.
 fn lane_of<'l>(lanes: &'l mut [ReceivingLane], stamp: &Stamp, exchange: &Exchange) -> Option<&'l mut ReceivingLane> {
-    let stream = usize::from(stamp.stream);
-    let lane = lanes.get_mut(stream)?;
-    exchange.directions()[stream]
-        .was_offered(stamp.sequence)
-        .then_some(lane)
+    let lane = lanes.get_mut(usize::from(stamp.stream))?;
+    lane.was_offered(stamp.sequence, exchange).then_some(lane)
 }
 
 /// Throws away what arrived while the ports were not polled.
-pub(crate) fn drain<R: Receiver>(receivers: &mut [R; 2]) -> io::Result<()> {
+pub(crate) fn drain<R: Receiver>(receivers: &mut [R]) -> io::Result<()> {
     for receiver in receivers {
         for _ in 0..BACKLOG_BURSTS {
             if receiver.receive_burst(MAX_BURST, &mut |_| ())? == 0 {

@@ -3,13 +3,14 @@ use brimful_trial::Nanoseconds;
 
 use crate::exchange::Progress;
 use crate::test_frames::{Stamp, TIMESTAMP_MASK};
-use crate::{CatchUp, Clock, PacingRecord, Schedule, Stream};
+use crate::{CatchUp, Clock, PacingRecord, Schedule, SendingOrder, Stream};
 
-/// The sending half of one direction of one trial.
+/// What one port sends during one trial.
 pub(crate) struct SendingLane {
     pub(crate) from: usize,
     pub(crate) pacing: PacingRecord,
     pub(crate) sent_into_full_queue: u64,
+    order: SendingOrder,
     schedule: Schedule,
     catch_up: CatchUp,
     last_sent: Nanoseconds,
@@ -17,17 +18,20 @@ pub(crate) struct SendingLane {
     next_due: Nanoseconds,
 }
 
-/// What distinguishes the frames of one trial and direction from all others.
+/// What came of sending what was due.
 #[derive(Clone, Copy)]
-pub(crate) struct Identity {
-    pub(crate) trial: u16,
-    pub(crate) stream: u8,
+pub(crate) struct Sent {
+    /// Frames that were due and not sent before.
+    pub(crate) due: u64,
+    /// Frames that left.
+    pub(crate) frames: u64,
 }
 
 impl SendingLane {
-    pub(crate) fn new(from: usize, schedule: Schedule) -> Self {
+    pub(crate) fn new(order: &SendingOrder, schedule: Schedule) -> Self {
         Self {
-            from,
+            from: order.from,
+            order: order.clone(),
             pacing: PacingRecord::new(schedule.clone()),
             sent_into_full_queue: 0,
             catch_up: CatchUp::new(&schedule),
@@ -38,16 +42,16 @@ impl SendingLane {
         }
     }
 
-    /// Sends what is due by `now`, as far as catching up is allowed to go, and gives how many frames left.
+    /// Sends what is due by `now`, as far as catching up is allowed to go; `streams` are those of all directions.
     pub(crate) fn send_due<S: Sender>(
         &mut self,
         sender: &mut S,
-        stream: &Stream,
-        identity: Identity,
+        streams: &[Stream],
+        trial: u16,
         progress: &Progress,
         clock: &impl Clock,
         now: Nanoseconds,
-    ) -> std::io::Result<usize> {
+    ) -> std::io::Result<Sent> {
         self.pacing.turn(now, self.next_due);
         // Most turns find nothing due, and the shorter they are, the more punctual is the next frame.
         let due = if now < self.next_due {
@@ -60,15 +64,17 @@ impl SendingLane {
         if burst > 0 {
             progress.offer(first + burst as u64);
         }
+        let order = &self.order;
         let sent = sender.send_burst(burst, &mut |index, buffer| {
+            let (direction, sequence) = order.at(first + index as u64);
             let stamp = Stamp {
-                trial: identity.trial,
-                stream: identity.stream,
-                // Not `now`: the frames before it in the burst, and the other direction's, took their time.
+                trial,
+                stream: direction as u8,
+                // Not `now`: the frames before it in the burst, and the other ports', took their time.
                 timestamp: clock.now().0 & TIMESTAMP_MASK,
-                sequence: first + index as u64,
+                sequence,
             };
-            stream.fill(buffer, stamp)
+            streams[direction].fill(buffer, stamp)
         })?;
         if sent > 0 {
             self.pacing.sent(now, first, sent as u64);
@@ -78,7 +84,15 @@ impl SendingLane {
             self.next_due = self.schedule.due_after(self.next);
             progress.note_sent(self.next);
         }
-        Ok(sent)
+        Ok(Sent {
+            due,
+            frames: sent as u64,
+        })
+    }
+
+    /// The direction of the first frame that is not sent.
+    pub(crate) fn direction(&self, frame: u64) -> usize {
+        self.order.at(frame).0
     }
 
     pub(crate) fn sent(&self) -> u64 {

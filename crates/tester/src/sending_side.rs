@@ -5,14 +5,13 @@ use brimful_trial::Nanoseconds;
 
 use crate::cost::Work;
 use crate::exchange::Exchange;
-use crate::lane::Lane;
 use crate::pacing::{PacingLimits, WINDOW};
 use crate::ramp_up::RampUp;
-use crate::sending_lane::{Identity, SendingLane};
+use crate::sending_lane::SendingLane;
 use crate::station::{RAMP_UP_STREAM, Station};
 use crate::test_frames::{Stamp, TIMESTAMP_MASK};
 use crate::turn::{End, Turn};
-use crate::{Clock, LoadShape, PacingBounds, Schedule, Stream, TrialPlan};
+use crate::{Clock, LoadShape, PacingBounds, Routes, Stream, TrialPlan};
 
 /// Frames that each port sends before a trial, so that losing one does no harm.
 const LEARNING_FRAMES: usize = 3;
@@ -24,19 +23,22 @@ const SPIN: Nanoseconds = Nanoseconds(1_000_000);
 /// load is then wrong by no more than 1 %.
 const OVERTIME_SHARE: u64 = 100;
 
-/// What both ports send during one trial.
+/// What all ports send during one trial.
 pub(crate) struct SendingSide<'t, S> {
-    senders: &'t mut [S; 2],
-    stations: &'t [Station; 2],
+    senders: &'t mut [S],
+    stations: &'t [Station],
+    /// Of the directions.
     pub(crate) streams: &'t [Stream],
     exchange: &'t Exchange,
     trial: u16,
-    /// Empty until the sending phase begins.
+    /// Of the ports that send; empty until the sending phase begins.
     pub(crate) lanes: Vec<SendingLane>,
+    /// The most frames by which a port was ahead of another one at any time, each on its own schedule.
+    pub(crate) slip: u64,
     /// Of the thread that sends, which may be the only one.
     pub(crate) work: Work,
-    /// What goes before the trial.
-    ramp_up: Option<RampUp>,
+    /// What goes before the trial, of each lane; empty once that is over.
+    ramp_ups: Vec<RampUp>,
     /// From when on what is not sent remains unsent.
     deadline: Nanoseconds,
     /// Beyond these the sender has spoiled the trial.
@@ -45,15 +47,15 @@ pub(crate) struct SendingSide<'t, S> {
     link_check: Nanoseconds,
     next_link_check: Nanoseconds,
     /// Frames that the queue of the receiver attached to each port had refused when the trial proper began.
-    refused_before: [u64; 2],
+    refused_before: Vec<u64>,
     /// Frames sent on each port in answer to questions since then.
-    answers: [u64; 2],
+    answers: Vec<u64>,
 }
 
 /// What is to be sent.
 #[derive(Clone, Copy)]
 pub(crate) struct SendingPlan<'t> {
-    pub(crate) pairs: &'t [(usize, usize)],
+    pub(crate) routes: &'t Routes,
     pub(crate) trial: &'t TrialPlan,
     /// For how long the load rises before the trial.
     pub(crate) ramp_up: Nanoseconds,
@@ -67,31 +69,32 @@ pub(crate) struct SendingPlan<'t> {
 
 impl<'t, S: Sender> SendingSide<'t, S> {
     pub(crate) fn new(
-        senders: &'t mut [S; 2],
-        stations: &'t [Station; 2],
+        senders: &'t mut [S],
+        stations: &'t [Station],
         streams: &'t [Stream],
         exchange: &'t Exchange,
         trial: u16,
     ) -> Self {
         Self {
+            refused_before: vec![0; senders.len()],
+            answers: vec![0; senders.len()],
             senders,
             stations,
             streams,
             exchange,
             trial,
             lanes: Vec::new(),
+            slip: 0,
             work: Work::default(),
-            ramp_up: None,
+            ramp_ups: Vec::new(),
             deadline: Nanoseconds::ZERO,
             limits: PacingLimits::default(),
             link_check: Nanoseconds::ZERO,
             next_link_check: Nanoseconds::ZERO,
-            refused_before: [0; 2],
-            answers: [0; 2],
         }
     }
 
-    /// Shows the addresses of both ports to the device.
+    /// Shows the addresses of all ports to the device.
     pub(crate) fn announce(&mut self) -> io::Result<()> {
         let trial = self.trial;
         for _ in 0..LEARNING_FRAMES {
@@ -110,7 +113,7 @@ impl<'t, S: Sender> SendingSide<'t, S> {
     /// Begins the sending phase now.
     pub(crate) fn begin(&mut self, plan: &SendingPlan<'_>, now: Nanoseconds) -> io::Result<()> {
         let SendingPlan {
-            pairs,
+            routes,
             trial,
             ramp_up,
             shape,
@@ -119,13 +122,13 @@ impl<'t, S: Sender> SendingSide<'t, S> {
         } = *plan;
         let start = now + LEAD;
         if ramp_up > Nanoseconds::ZERO {
-            self.ramp_up = Some(RampUp::new(start, ramp_up, trial.load));
+            let rising = |order: &_| RampUp::new(start, ramp_up, trial.load_of(order));
+            self.ramp_ups = routes.orders().iter().map(rising).collect();
         }
         self.limits = bounds.limits(trial.duration);
         self.link_check = link_check;
         let overtime = Nanoseconds((trial.duration.0 / OVERTIME_SHARE).min(WINDOW.0));
-        let schedule = Schedule::new(start + ramp_up, trial.load, trial.duration, shape);
-        self.lanes = Lane::sending(pairs, &schedule);
+        self.lanes = trial.lanes(routes, self.senders.len(), start + ramp_up, shape);
         self.deadline = self.lanes.iter().map(SendingLane::end).max().unwrap_or_default() + overtime;
         self.count_from_here()
     }
@@ -144,35 +147,37 @@ impl<'t, S: Sender> SendingSide<'t, S> {
         if self.lanes.iter().any(|lane| lane.pacing.is_spoiled(&self.limits)) {
             return Ok(Turn::Over(End::OffSchedule));
         }
-        if let Some(ramp_up) = self.ramp_up {
+        if let Some(ramp_up) = self.ramp_ups.first() {
             if !ramp_up.is_over(now) {
-                return self.ramp_up(ramp_up, clock, now);
+                return self.ramp_up(clock, now);
             }
-            self.ramp_up = None;
+            self.ramp_ups.clear();
             self.count_from_here()?;
         }
         let mut total = 0;
-        for (stream, lane) in self.lanes.iter_mut().enumerate() {
-            let identity = Identity {
-                trial: self.trial,
-                stream: stream as u8,
-            };
-            let progress = &self.exchange.directions()[stream];
-            let (sender, frames) = (&mut self.senders[lane.from], &self.streams[stream]);
-            match lane.send_due(sender, frames, identity, progress, clock, now) {
-                Ok(sent) => total += sent,
+        let (mut most_due, mut least_left) = (0, u64::MAX);
+        for (lane, progress) in self.lanes.iter_mut().zip(self.exchange.senders()) {
+            let sender = &mut self.senders[lane.from];
+            match lane.send_due(sender, self.streams, self.trial, progress, clock, now) {
+                Ok(sent) => {
+                    total += sent.frames;
+                    most_due = most_due.max(sent.due);
+                    least_left = least_left.min(sent.due - sent.frames);
+                }
                 Err(error) if is_link_error(&error) => return Ok(Turn::Over(End::LinkDown(lane.from))),
                 Err(error) => return Err(error),
             }
         }
+        // The first port has sent while the last one has not.
+        self.slip = self.slip.max(most_due.saturating_sub(least_left));
         self.answer()?;
-        Ok(Turn::Handled(total))
+        Ok(Turn::Handled(total as usize))
     }
 
     /// Whether the next frame is far enough away to give the processor away.
     pub(crate) fn may_rest(&self, now: Nanoseconds) -> bool {
         let is_far = |lane: &SendingLane| lane.next_due() > now + SPIN;
-        self.ramp_up.is_none() && self.lanes.iter().all(is_far)
+        self.ramp_ups.is_empty() && self.lanes.iter().all(is_far)
     }
 
     /// Answers those who have asked for an address.
@@ -188,9 +193,8 @@ impl<'t, S: Sender> SendingSide<'t, S> {
     }
 
     /// Pushes out what has not left and gives how many frames still have not, of each port.
-    pub(crate) fn flush(&mut self) -> io::Result<[usize; 2]> {
-        let [first, second] = self.senders;
-        Ok([first.flush()?, second.flush()?])
+    pub(crate) fn flush(&mut self) -> io::Result<Vec<usize>> {
+        self.senders.iter_mut().map(Sender::flush).collect()
     }
 
     /// Gives the lanes how many of their frames were refused on the spot.
@@ -205,27 +209,27 @@ impl<'t, S: Sender> SendingSide<'t, S> {
     }
 
     /// Sends what goes before the trial and counts nowhere; what a port does not take is left out.
-    fn ramp_up(&mut self, mut ramp_up: RampUp, clock: &impl Clock, now: Nanoseconds) -> io::Result<Turn> {
-        let (first, burst) = ramp_up.due(now);
+    fn ramp_up(&mut self, clock: &impl Clock, now: Nanoseconds) -> io::Result<Turn> {
         let mut total = 0;
-        for (lane, frames) in self.lanes.iter().zip(self.streams) {
+        for (lane, ramp_up) in self.lanes.iter().zip(&mut self.ramp_ups) {
+            let (first, burst) = ramp_up.due(now);
             let sent = self.senders[lane.from].send_burst(burst, &mut |index, buffer| {
+                let frame = first + index as u64;
                 let stamp = Stamp {
                     trial: self.trial,
                     stream: RAMP_UP_STREAM,
                     timestamp: clock.now().0 & TIMESTAMP_MASK,
-                    sequence: first + index as u64,
+                    sequence: frame,
                 };
-                frames.fill(buffer, stamp)
+                self.streams[lane.direction(frame)].fill(buffer, stamp)
             });
+            ramp_up.sent(burst);
             match sent {
                 Ok(sent) => total += sent,
                 Err(error) if is_link_error(&error) => return Ok(Turn::Over(End::LinkDown(lane.from))),
                 Err(error) => return Err(error),
             }
         }
-        ramp_up.sent(burst);
-        self.ramp_up = Some(ramp_up);
         self.answer()?;
         Ok(Turn::Handled(total))
     }
@@ -233,19 +237,18 @@ impl<'t, S: Sender> SendingSide<'t, S> {
     /// Frames that were refused or sent in answer until now are not the trial's.
     fn count_from_here(&mut self) -> io::Result<()> {
         self.refused_before = self.refused()?;
-        self.answers = [0; 2];
+        self.answers.fill(0);
         Ok(())
     }
 
-    fn refused(&mut self) -> io::Result<[u64; 2]> {
-        let [first, second] = self.senders;
-        let [first, second] = [first.statistics()?, second.statistics()?];
-        Ok([first.sent_into_full_queue, second.sent_into_full_queue])
+    fn refused(&mut self) -> io::Result<Vec<u64>> {
+        let refused = |sender: &mut S| Ok(sender.statistics()?.sent_into_full_queue);
+        self.senders.iter_mut().map(refused).collect()
     }
 }
 
 /// The first port whose link is down.
-pub(crate) fn port_without_link<S: Sender>(senders: &mut [S; 2]) -> io::Result<Option<usize>> {
+pub(crate) fn port_without_link<S: Sender>(senders: &mut [S]) -> io::Result<Option<usize>> {
     for (port, sender) in senders.iter_mut().enumerate() {
         if !sender.link_is_up()? {
             return Ok(Some(port));

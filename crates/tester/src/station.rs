@@ -6,6 +6,8 @@ use brimful_frame::{
     VlanTag,
 };
 
+use std::sync::Arc;
+
 use crate::test_frames::{Stamp, TemplateError, TestFrame};
 use crate::{Profile, Stream};
 
@@ -36,22 +38,26 @@ pub(crate) enum Meaning {
 pub(crate) struct Station {
     port: usize,
     profile: Profile,
-    /// What it sends, and what comes to it.
+    /// What it sends to the next port, and what comes to it from the one before.
     sent: Stream,
     received: Stream,
+    /// Of all directions.
+    streams: Arc<[Stream]>,
     /// Everything between addresses and type of the first frame that it sends.
     tags: Vec<u8>,
 }
 
 impl Station {
-    pub(crate) fn new(profile: &Profile, port: usize) -> Result<Self, TemplateError> {
-        let sent = profile.stream(port)?;
+    pub(crate) fn new(profile: &Profile, port: usize, streams: &Arc<[Stream]>) -> Result<Self, TemplateError> {
+        let before = (port + profile.ports() - 1) % profile.ports();
+        let sent = profile.stream(port, profile.next_port(port))?;
         Ok(Self {
             port,
             profile: profile.clone(),
             tags: tags_of(&sent, profile.max_frame_len()?),
             sent,
-            received: profile.stream(1 - port)?,
+            received: profile.stream(before, port)?,
+            streams: Arc::clone(streams),
         })
     }
 
@@ -64,7 +70,7 @@ impl Station {
         }
     }
 
-    /// A frame to the other port that is counted nowhere.
+    /// A frame to the next port that is counted nowhere.
     pub(crate) fn fill_learning(&self, buffer: &mut [u8], trial: u16) -> usize {
         self.sent.fill(buffer, learning_stamp(trial))
     }
@@ -89,7 +95,11 @@ impl Station {
     }
 
     fn is_on_vlan(&self, frame: &TestFrame) -> bool {
-        frame.vlan.map_or(0, VlanTag::id) == self.received.vlan_id(frame.stamp.sequence)
+        let stream = self
+            .streams
+            .get(usize::from(frame.stamp.stream))
+            .unwrap_or(&self.received);
+        frame.vlan.map_or(0, VlanTag::id) == stream.vlan_id(frame.stamp.sequence)
     }
 
     fn wanted_address(&self, bytes: &[u8]) -> Option<Meaning> {
@@ -154,7 +164,7 @@ mod tests {
             ..ProfileOptions::default()
         };
         let profile = Profile::new(&ProfileFile::default(), Path::new(""), &options).unwrap();
-        Station::new(&profile, port).unwrap()
+        Station::new(&profile, port, &Arc::from([])).unwrap()
     }
 
     #[test]

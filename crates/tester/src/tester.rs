@@ -1,5 +1,6 @@
 use std::io;
 use std::mem;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use brimful_netdev::{Port, Receiver, Sender};
@@ -8,7 +9,7 @@ use brimful_trial::Nanoseconds;
 use crate::attribution::Counted;
 use crate::clock::ClockWatch;
 use crate::exchange::Exchange;
-use crate::lane::Lane;
+use crate::lane::{Lanes, receiving_lanes};
 use crate::outcome::Evidence;
 use crate::pacing::WINDOW;
 use crate::receiving_side::{EarlyStop, ReceivingSide, drain};
@@ -27,18 +28,19 @@ const COUNTER_WAIT: Nanoseconds = Nanoseconds(2_500_000_000);
 /// each time that a link went down, none is overlooked; elsewhere it asks once a window.
 const LINK_CHECK: Nanoseconds = Nanoseconds(100_000_000);
 
-/// Two ports, one on each side of the device under test.
+/// Ports, two or more, around the device under test.
 pub struct Tester<'a, S, R, C> {
-    senders: [S; 2],
-    receivers: [R; 2],
+    senders: Vec<S>,
+    receivers: Vec<R>,
     clock: C,
     profile: Profile,
     timing: Timing,
     threads: Threads,
     ramp_up: Nanoseconds,
     stop: &'a AtomicBool,
-    stations: [Station; 2],
-    streams: Vec<Stream>,
+    stations: Vec<Station>,
+    /// Of the directions.
+    streams: Arc<[Stream]>,
     trial: u16,
 }
 
@@ -49,28 +51,35 @@ enum ReadFirst {
 }
 
 impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
-    /// Takes two ports. `stop` calls off whatever is going on; `first_trial` should differ from run to run, so that
+    /// Takes the ports that a profile is for. `stop` calls off whatever is going on; `first_trial` should differ from run to run, so that
     /// frames left over from an earlier run are not taken for this one's. One thread does everything, and trials begin
     /// at their load.
     ///
     /// # Errors
     /// When a frame size of the profile has no room for headers and stamp, or is too large.
+    ///
+    /// # Panics
+    /// When the profile is for another number of ports.
     pub fn new(
-        ports: [Port<S, R>; 2],
+        ports: impl IntoIterator<Item = Port<S, R>>,
         clock: C,
         profile: Profile,
         timing: Timing,
         stop: &'a AtomicBool,
         first_trial: u16,
     ) -> Result<Self, TemplateError> {
-        let pairs = profile.directions().pairs().iter();
-        let streams = pairs.map(|&(from, _)| profile.stream(from));
-        let [first, second] = ports;
+        let directions = profile.routes().directions().iter();
+        let streams: Arc<[_]> = directions
+            .map(|direction| profile.stream(direction.from, direction.to))
+            .collect::<Result<_, _>>()?;
+        let stations = (0..profile.ports()).map(|port| Station::new(&profile, port, &streams));
+        let (senders, receivers): (Vec<_>, Vec<_>) = ports.into_iter().map(|port| (port.sender, port.receiver)).unzip();
+        assert_eq!(senders.len(), profile.ports(), "a profile is for its number of ports");
         Ok(Self {
-            stations: [Station::new(&profile, 0)?, Station::new(&profile, 1)?],
-            streams: streams.collect::<Result<_, _>>()?,
-            senders: [first.sender, second.sender],
-            receivers: [first.receiver, second.receiver],
+            stations: stations.collect::<Result<_, _>>()?,
+            streams,
+            senders,
+            receivers,
             clock,
             profile,
             timing,
@@ -101,20 +110,19 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
         self.trial = self.trial.wrapping_add(1);
         drain(&mut self.receivers)?;
         if let Some(port) = port_without_link(&mut self.senders)? {
-            return Ok(self.evidence(&[], 0).link_down(port));
+            return Ok(self.evidence(&Lanes::default(), 0).link_down(port));
         }
         let before = self.counted(ReadFirst::Port)?;
-        if let Some(port) = (0..2).find(|&port| before[port].interface.is_some_and(|counters| counters.is_without_link))
-        {
-            return Ok(self.evidence(&[], 0).link_down(port));
+        let is_without_link = |counted: &Counted| counted.interface.is_some_and(|counters| counters.is_without_link);
+        if let Some(port) = before.iter().position(is_without_link) {
+            return Ok(self.evidence(&Lanes::default(), 0).link_down(port));
         }
-        let (pairs, timing, threads) = (self.profile.directions().pairs(), self.timing, self.threads);
-        let shape = self.profile.shape().clone();
+        let (profile, timing, threads) = (self.profile.clone(), self.timing, self.threads);
         let sending_plan = SendingPlan {
-            pairs,
+            routes: profile.routes(),
             trial: plan,
             ramp_up: self.ramp_up,
-            shape: &shape,
+            shape: profile.shape(),
             bounds: timing.bounds,
             link_check: if before.iter().all(|counted| counted.interface.is_some()) {
                 LINK_CHECK
@@ -122,13 +130,13 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
                 WINDOW
             },
         };
-        let exchange = Exchange::default();
+        let exchange = Exchange::new(profile.routes().orders().len());
         let mut trial = self.trial(&exchange, plan);
         trial.learn()?;
-        trial.receiving.lanes = Lane::receiving(pairs, trial.sending.streams, plan);
+        trial.receiving.lanes = receiving_lanes(&profile, trial.sending.streams, plan);
         let mut end = trial.send(&sending_plan, threads)?;
         let end_of_sending = trial.now();
-        let mut left_behind = [0; 2];
+        let mut left_behind = Vec::new();
         if end != End::Interrupted {
             left_behind = trial.flush()?;
             let over = end_of_sending + timing.straggler_wait;
@@ -143,15 +151,15 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
         }
         let costs = trial.costs(threads);
         let Trial { sending, receiving, .. } = trial;
-        let (sending, receiving, stale) = (sending.lanes, receiving.lanes, receiving.stale);
-        let mut lanes = Lane::join(sending, receiving);
+        let stale = receiving.stale;
+        let mut lanes = Lanes::join(sending.lanes, receiving.lanes, sending.slip);
         let during = self.settle(&mut lanes, &before)?;
         if let (Some(port), End::Schedule | End::Loss | End::OffSchedule) = (port_without_link(&mut self.senders)?, end)
         {
             end = End::LinkDown(port);
         }
         let spoiled = self.flapped(&during).or_else(|| self.unseen(&during));
-        let spoiled = spoiled.or_else(|| self.unsent(left_behind));
+        let spoiled = spoiled.or_else(|| self.unsent(&left_behind));
         let spoiled = spoiled.or_else(|| self.lost_before_sent(&lanes));
         let evidence = Evidence {
             costs,
@@ -161,12 +169,12 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
     }
 
     /// The sending halves of the ports, for their owner.
-    pub fn senders_mut(&mut self) -> &mut [S; 2] {
+    pub fn senders_mut(&mut self) -> &mut [S] {
         &mut self.senders
     }
 
     /// The receiving halves of the ports, for their owner.
-    pub fn receivers_mut(&mut self) -> &mut [R; 2] {
+    pub fn receivers_mut(&mut self) -> &mut [R] {
         &mut self.receivers
     }
 
@@ -190,10 +198,11 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
     }
 
     fn trial<'t>(&'t mut self, exchange: &'t Exchange, plan: &TrialPlan) -> Trial<'t, S, R, C> {
+        let orders = self.profile.routes().orders().iter();
         let early_stop = EarlyStop {
             stop: self.stop,
             limit: plan.stop_above,
-            intended: plan.frames() * self.streams.len() as u64,
+            intended: orders.map(|order| plan.frames(order)).sum(),
             grace: self.timing.stop_grace,
             silence: self.timing.straggler_wait.max(self.timing.stop_grace),
         };
@@ -207,9 +216,9 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
         }
     }
 
-    fn evidence<'t>(&'t self, lanes: &'t [Lane], stale: u64) -> Evidence<'t> {
+    fn evidence<'t>(&'t self, lanes: &'t Lanes, stale: u64) -> Evidence<'t> {
         Evidence {
-            names: [self.senders[0].name(), self.senders[1].name()],
+            names: self.senders.iter().map(Sender::name).collect(),
             lanes,
             stale,
             costs: Vec::new(),
@@ -218,8 +227,8 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
 
     /// What each port and its interface have counted so far. A frame may arrive between the two readings; which is read
     /// first decides that it is never taken for unseen.
-    fn counted(&mut self, first: ReadFirst) -> io::Result<[Counted; 2]> {
-        let mut counted = [Counted::default(); 2];
+    fn counted(&mut self, first: ReadFirst) -> io::Result<Vec<Counted>> {
+        let mut counted = vec![Counted::default(); self.senders.len()];
         if first == ReadFirst::Interface {
             for (sender, counted) in self.senders.iter_mut().zip(&mut counted) {
                 counted.interface = sender.interface_counters()?;
@@ -238,17 +247,18 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
 
     /// Gives and notes what ports and interfaces have counted during a trial. An interface that seems to have sent less
     /// than was lost gets time: some network cards update their counters late.
-    fn settle(&mut self, lanes: &mut [Lane], before: &[Counted; 2]) -> io::Result<[Counted; 2]> {
+    fn settle(&mut self, lanes: &mut Lanes, before: &[Counted]) -> io::Result<Vec<Counted>> {
         let deadline = self.clock.now() + COUNTER_WAIT;
         let mut watch = ClockWatch::default();
         loop {
             let after = self.counted(ReadFirst::Interface)?;
-            let during = [0, 1].map(|port| after[port].since(&before[port]));
-            for lane in lanes.iter_mut() {
-                lane.settle(&during);
-            }
-            let is_complete = lanes.iter().all(|lane| lane.lost_before_sent() == 0);
-            if is_complete || self.stop.load(Ordering::Relaxed) {
+            let during: Vec<_> = after
+                .iter()
+                .zip(before)
+                .map(|(after, before)| after.since(before))
+                .collect();
+            lanes.settle(&during);
+            if lanes.lost_before_sent.is_none() || self.stop.load(Ordering::Relaxed) {
                 return Ok(during);
             }
             let now = self.clock.now();
@@ -261,30 +271,30 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
     }
 
     /// Why frames may have been lost that neither device nor tester has lost.
-    fn flapped(&self, during: &[Counted; 2]) -> Option<String> {
-        let port = (0..2).find(|&port| during[port].lost_its_link())?;
+    fn flapped(&self, during: &[Counted]) -> Option<String> {
+        let port = during.iter().position(Counted::lost_its_link)?;
         let name = self.senders[port].name();
         Some(format!("the link of {name} went down during the trial"))
     }
 
     /// Why what the tester has received is not all that there was to receive.
-    fn unseen(&self, during: &[Counted; 2]) -> Option<String> {
-        (0..2).find_map(|port| {
-            let name = self.senders[port].name();
-            let dropped = during[port].receiver.receive_dropped;
+    fn unseen(&self, during: &[Counted]) -> Option<String> {
+        self.senders.iter().zip(during).find_map(|(sender, during)| {
+            let name = sender.name();
+            let dropped = during.receiver.receive_dropped;
             if dropped > 0 {
                 return Some(format!(
                     "the tester itself dropped {dropped} frames that arrived on {name}"
                 ));
             }
-            let unseen = during[port].unseen();
+            let unseen = during.unseen();
             (unseen > 0).then(|| format!("{unseen} frames arrived on {name} that the tester was not given"))
         })
     }
 
     /// Why what the tester has sent is not all that it took for sent.
-    fn unsent(&self, left_behind: [usize; 2]) -> Option<String> {
-        let port = (0..2).find(|&port| left_behind[port] > 0)?;
+    fn unsent(&self, left_behind: &[usize]) -> Option<String> {
+        let port = left_behind.iter().position(|&frames| frames > 0)?;
         let (count, name) = (left_behind[port], self.senders[port].name());
         Some(format!(
             "{count} frames had not left {name} {FLUSH_WAIT} after the end of sending"
@@ -292,9 +302,9 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
     }
 
     /// Why what was lost was not the device's to lose.
-    fn lost_before_sent(&self, lanes: &[Lane]) -> Option<String> {
-        let lane = lanes.iter().find(|lane| lane.lost_before_sent() > 0)?;
-        let (count, name) = (lane.lost_before_sent(), self.senders[lane.sending.from].name());
+    fn lost_before_sent(&self, lanes: &Lanes) -> Option<String> {
+        let (port, count) = lanes.lost_before_sent?;
+        let name = self.senders[port].name();
         Some(format!(
             "{count} frames were lost in the tester before {name} sent them"
         ))

@@ -12,6 +12,7 @@ use brimful_trial::Nanoseconds;
 
 use crate::clock::ClockWatch;
 use crate::exchange::Exchange;
+use crate::lane::lost_of_sender;
 use crate::receiving_side::{Arriving, ReceivingSide};
 use crate::sending_lane::SendingLane;
 use crate::sending_side::{SendingPlan, SendingSide};
@@ -50,11 +51,11 @@ pub(crate) struct Trial<'t, S, R, C> {
 }
 
 impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
-    /// Shows both addresses to the device and waits until it has forwarded a frame each way.
+    /// Shows all addresses to the device and waits until it has forwarded a frame to each port.
     pub(crate) fn learn(&mut self) -> io::Result<()> {
         self.sending.announce()?;
         let deadline = self.now() + LEARNING_WAIT;
-        while self.receiving.learnt != [true; 2] && self.now() < deadline && !self.is_stopped() {
+        while self.receiving.learnt.contains(&false) && self.now() < deadline && !self.is_stopped() {
             self.attend(Arriving::Outside, true)?;
         }
         Ok(())
@@ -149,10 +150,10 @@ impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
     }
 
     /// Waits until all frames have left and gives how many have not, of each port.
-    pub(crate) fn flush(&mut self) -> io::Result<[usize; 2]> {
+    pub(crate) fn flush(&mut self) -> io::Result<Vec<usize>> {
         let deadline = self.now() + FLUSH_WAIT;
         let mut left_behind = self.sending.flush()?;
-        while left_behind != [0; 2] && self.now() < deadline {
+        while left_behind.iter().any(|&frames| frames > 0) && self.now() < deadline {
             left_behind = self.sending.flush()?;
         }
         Ok(left_behind)
@@ -219,12 +220,13 @@ impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
         self.missing().any(|lane| now <= lane.last_sent() + ON_THE_WAY)
     }
 
-    /// The directions in which a frame may still be on its way: elsewhere all that are missing were refused on the spot.
+    /// The ports of which a frame may still be on its way: of others all that are missing were refused on the spot.
     fn missing(&self) -> impl Iterator<Item = &SendingLane> {
-        let lanes = self.sending.lanes.iter().zip(&self.receiving.lanes);
-        lanes
-            .filter(|(sending, receiving)| receiving.lost_of(sending.sent()) > sending.sent_into_full_queue)
-            .map(|(sending, _)| sending)
+        let lanes = self.sending.lanes.iter().enumerate();
+        let is_missing = |&(index, lane): &(usize, &SendingLane)| {
+            lost_of_sender(lane, index, &self.receiving.lanes) > lane.sent_into_full_queue
+        };
+        lanes.filter(is_missing).map(|(_, lane)| lane)
     }
 
     fn is_stopped(&self) -> bool {

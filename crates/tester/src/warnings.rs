@@ -1,6 +1,9 @@
 use serde::Serialize;
 
-use crate::{DirectionReport, LostBy};
+use crate::{DirectionReport, LostBy, PortReport};
+
+/// A port of which fewer frames were to be expected may have lost them by chance.
+const ENOUGH_TO_BE_STARVED: u128 = 10;
 
 /// Something that a reader of a result should know.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
@@ -11,8 +14,9 @@ pub struct Warning {
     pub text: String,
 }
 
-/// What a reader of the counts of a trial should know, `stale` being the frames of earlier trials that arrived.
-pub(crate) fn warnings(directions: &[DirectionReport], stale: u64) -> Vec<Warning> {
+/// What a reader of the counts of a trial should know, `stale` being the frames of earlier trials that arrived and `ports`
+/// those that there are, where they are more than two.
+pub(crate) fn warnings(directions: &[DirectionReport], ports: Option<&[PortReport]>, stale: u64) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let mut warn_of = |code, count: u64, what: &str| {
         if count > 0 {
@@ -34,13 +38,18 @@ pub(crate) fn warnings(directions: &[DirectionReport], stale: u64) -> Vec<Warnin
     warn_of(
         "misrouted-frames",
         sum(|direction| direction.misrouted),
-        "frames arrived on the port that sent them or on another VLAN, where they do not count as received",
+        "frames arrived on a port that they were not for or on another VLAN, where they do not count as received",
     );
     for direction in directions {
         let DirectionReport { from, to, account, .. } = direction;
         let is_dead = direction.lost == direction.sent;
         let what = format!("frames sent by {from} are all that it sent to {to}: none arrived");
-        warn_of("dead-direction", if is_dead { direction.lost } else { 0 }, &what);
+        // Of more ports than two one line names those that are behind it.
+        warn_of(
+            "dead-direction",
+            if is_dead && ports.is_none() { direction.lost } else { 0 },
+            &what,
+        );
         let dead = direction.flows.as_ref().map_or(0, |flows| flows.dead);
         let what = format!("flows from {from} to {to} did not arrive at all, others did");
         warn_of("dead-flows", if is_dead { 0 } else { dead }, &what);
@@ -53,5 +62,50 @@ pub(crate) fn warnings(directions: &[DirectionReport], stale: u64) -> Vec<Warnin
             warn_of("lost-in-tester", count, &what);
         }
     }
+    warnings.extend(ports.and_then(starved_ports));
     warnings
+}
+
+/// Ports that have had far less of the frames than the others, all in one line.
+fn starved_ports(ports: &[PortReport]) -> Option<Warning> {
+    let sum = |count: fn(&PortReport) -> u64| u128::from(ports.iter().map(count).sum::<u64>());
+    let (expected, received) = (sum(|port| port.expected), sum(|port| port.received));
+    // Of so many frames less than half of those arrived that the mean of all ports makes likely.
+    let is_starved = |whole: u64, part: u64| {
+        u128::from(whole) * received >= ENOUGH_TO_BE_STARVED * expected
+            && 2 * u128::from(part) * expected < u128::from(whole) * received
+    };
+    let complaint = |port: &PortReport| {
+        let arrived = port.sent - port.lost;
+        let complaints = [
+            (port.sent < port.intended / 2, port.sent, "sent nothing", "sent little"),
+            (
+                is_starved(port.sent, arrived),
+                arrived,
+                "nothing that it sent arrived",
+                "little that it sent arrived",
+            ),
+            (
+                is_starved(port.expected, port.received),
+                port.received,
+                "received nothing",
+                "received little",
+            ),
+        ];
+        let own = complaints.iter().filter(|complaint| complaint.0);
+        let own: Vec<_> = own
+            .map(|&(_, count, none, few)| if count == 0 { none } else { few })
+            .collect();
+        (!own.is_empty()).then(|| format!("{} ({})", port.name, own.join("; ")))
+    };
+    let starved: Vec<_> = ports.iter().filter_map(complaint).collect();
+    let (count, all) = (starved.len(), ports.len());
+    let whose = if count == 1 { "its" } else { "their" };
+    (count > 0).then(|| Warning {
+        code: "starved-ports",
+        text: format!(
+            "{count} of {all} ports had less than half of {whose} share: {}",
+            starved.join(", ")
+        ),
+    })
 }

@@ -55,7 +55,10 @@ fn frame(profile: &Profile, port: usize, sequence: u64) -> Vec<u8> {
         sequence,
     };
     let mut buffer = vec![0; 9000];
-    let len = profile.stream(port).expect("sizes fit").fill(&mut buffer, stamp);
+    let len = profile
+        .stream(port, 1 - port)
+        .expect("sizes fit")
+        .fill(&mut buffer, stamp);
     buffer.truncate(len);
     buffer
 }
@@ -71,7 +74,7 @@ fn every_example_goes_over_a_wire_without_loss() {
         seen += 1;
         let name = path.file_name().and_then(|name| name.to_str()).expect("a plain name");
         let profile = example(name);
-        let directions = profile.directions().pairs().len() as u64;
+        let directions = profile.routes().directions().len() as u64;
         let timing = Timing {
             straggler_wait: Nanoseconds(100_000_000),
             stop_grace: Nanoseconds(50_000_000),
@@ -220,7 +223,7 @@ fn fragment(mut bytes: Vec<u8>, flags: u16) -> Vec<u8> {
 fn a_next_hop_is_where_frames_go() {
     let router = "02:09:09:09:09:09".parse().expect("an address");
     let options = ProfileOptions {
-        next_hop_macs: Some([router; 2]),
+        next_hop_macs: Some(vec![router; 2]),
         ..ProfileOptions::default()
     };
     for text in ["", "[replay]\nfile = \"replay.pcap\""] {
@@ -377,7 +380,10 @@ fn options_that_do_not_fit_the_frames_are_refused() {
         ..ProfileOptions::default()
     };
     let address = ProfileOptions {
-        source_ips: Some(["::1".parse().expect("an address"), "::2".parse().expect("an address")]),
+        source_ips: Some(vec![
+            "::1".parse().expect("an address"),
+            "::2".parse().expect("an address"),
+        ]),
         ..ProfileOptions::default()
     };
     for (text, options, expected) in [

@@ -48,7 +48,7 @@ _GROUPS = {
     "What to find": ("find", "strategy", "min_load", "hint", "early_termination", "warm_up"),
     "With --find burst": ("throughput", "tests", "longest", "step", "attempts", "rest"),
     "With --find recovery (and --throughput, --tests)": ("overload", "probe", "reset_command"),
-    "What to send": ("profile", "flows", "direction", "vlan", "ip", "force", "tester_extra"),
+    "What to send": ("profile", "flows", "direction", "pattern", "port_shares", "vlan", "ip", "force", "tester_extra"),
     "Campaign: many searches in one record": ("sizes", "repeats", "no_shared_guesses"),
     "When trials fail": ("on_invalid", "on_error", "timeout", "no_calibrate"),
     "What is written": ("out", "labels", "junit", "quiet", "verbose", "help"),

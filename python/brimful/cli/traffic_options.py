@@ -11,7 +11,7 @@ import click
 from brimful.errors import UsageError
 from brimful.measurers.catalogue import kind_of
 
-_PASSED_ON = ("frame_size", "flows", "direction", "vlan")
+_PASSED_ON = ("frame_size", "flows", "direction", "pattern", "port_shares", "vlan")
 
 _OPTIONS = (
     click.option(
@@ -32,6 +32,17 @@ _OPTIONS = (
         "--direction",
         type=click.Choice(["bi", "uni"]),
         help="Both ways at once, or one. Default: the profile's, or bi.",
+    ),
+    click.option(
+        "--pattern",
+        metavar="PATTERN",
+        help="Which port sends to which: pairs, mesh, one-to-many, many-to-one, halves, or a list with shares of the"
+        " sender's load, like flows:1>2,3>2=50%. Default: pairs.",
+    ),
+    click.option(
+        "--port-shares",
+        metavar="SHARES",
+        help="What each port sends of the load, in the order of the ports, like 100%/20%. Default: all of it.",
     ),
     click.option("--vlan", type=click.IntRange(1, 4094), help="VLAN of all frames."),
     click.option(

@@ -20,6 +20,8 @@ from brimful.records import DelayPlan, Run, RunFile, Trial, Warning, read_unchan
 from brimful.records.experiment import fingerprint, other_traffic
 
 SUBJECT = "delay"
+_MOST_PORTS = 2
+"""A delay is that of a path between two."""
 _SAME_LOAD = 1e-3
 """Loads that differ by no more, as a share, are the same one."""
 
@@ -128,6 +130,10 @@ def _begin(request: DelayRequest, measurers: Mapping[str, Measurer]) -> Begun:
             spec = request.measurer if path == DEVICE else request.wire
             message = f"measurer {spec!r} reports no delay; use lab:DEVICE, tester:PORT,PORT or disk:PATH"
             raise UsageError(message)
+    ports = description.traffic.get("ports")
+    if isinstance(ports, list) and len(ports) > _MOST_PORTS:
+        message = f"measurer {request.measurer!r} has {len(ports)} ports; a delay is measured between two: give two"
+        raise UsageError(message)
     plan, warnings = _plan(request, description)
     wire = measurers.get(WIRE)
     run = new_run(

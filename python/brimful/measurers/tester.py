@@ -12,7 +12,7 @@ import msgspec
 
 from brimful.errors import MeasureError, UsageError
 from brimful.lab import Lab, catalogue, open_lab
-from brimful.lab.devices import DEFAULT_MTU, ETHERNET_LEN, TESTER_PORTS
+from brimful.lab.devices import DEFAULT_MTU, ETHERNET_LEN, LEAST_PORTS, MOST_PORTS, TESTER_PORTS
 from brimful.lab.programs import find_own_program
 from brimful.measurers.attribution import attribute
 from brimful.measurers.base import Description, InvalidTrialError, Settings, TrialOutput
@@ -35,10 +35,10 @@ def tester_program() -> str:
 
 
 def tester_on_ports(spec: str, settings: Settings) -> CommandMeasurer:
-    """Drive the tester on two ports of this machine, ``PORT,PORT``, cabled to the device under test."""
+    """Drive the tester on ports of this machine, ``PORT,PORT[,PORT...]``, cabled to the device under test."""
     ports = spec.split(",")
-    if len(ports) != 2 or not all(ports):
-        message = f"measurer 'tester:{spec}': name two ports, like tester:eth1,eth2"
+    if not LEAST_PORTS <= len(ports) <= MOST_PORTS or not all(ports):
+        message = f"measurer 'tester:{spec}': name two ports, or up to {MOST_PORTS}, like tester:eth1,eth2"
         raise UsageError(message)
     command = [tester_program(), *(word for port in ports for word in ("--port", port)), *settings.tester_arguments]
     return CommandMeasurer(
@@ -167,11 +167,15 @@ class LabMeasurer:
     def calibrate(self) -> float:
         """Measure the tester's own ceiling: what it sends and receives with its ports joined directly, in a second lab.
 
-        Where part of the device's work is done within the sender's system call, the tester reaches less with the
-        device in place; the ceiling is then what it still sends on schedule.
+        With more ports than two the same ones send as much, each to the port that it is joined to. Where part of the
+        device's work is done within the sender's system call, the tester reaches less with the device in place; the
+        ceiling is then what it still sends on schedule.
         """
-        with open_lab("wire", ip=self._ip, mtu=self._mtu) as wire:
-            tester = self._tester_in(wire)
+        count = len(self._lab.ports)
+        with open_lab("wire", ip=self._ip, mtu=self._mtu, ports=count + count % 2) as wire:
+            tester = self._tester_in(
+                wire, _along_cables(self._tester.describe().traffic) if count > LEAST_PORTS else ()
+            )
             try:
                 ceiling = tester.calibrate()
             finally:
@@ -232,11 +236,24 @@ class LabMeasurer:
         finally:
             self._lab.close()
 
-    def _tester_in(self, lab: Lab) -> CommandMeasurer:
+    def _tester_in(self, lab: Lab, more: Sequence[str] = ()) -> CommandMeasurer:
         # A ceiling is that of the threads that a trial with the device has.
         arguments = lab.tester_arguments(cpus=self._lab.tester_cpus)
-        command = lab.command([tester_program(), *arguments, "--priority=high", *self._arguments])
+        command = lab.command([tester_program(), *arguments, "--priority=high", *self._arguments, *more])
         return CommandMeasurer(command, timeout_s=self._timeout_s, name="brimful-tester", detail=self._detail)
+
+
+def _along_cables(traffic: dict[str, Any]) -> list[str]:
+    """Give the options by which the ports that send do so, each to the one that a wire joins it to.
+
+    >>> _along_cables({"ports": [{"sends_to": ["tb", "tc"]}, {"sends_to": []}, {"sends_to": ["tb"]}]})
+    ['--pattern=flows:1>2,3>4']
+    """
+    senders = [number for number, port in enumerate(traffic["ports"]) if port["sends_to"]]
+    pattern = ",".join(f"{sender + 1}>{(sender ^ 1) + 1}" for sender in senders)
+    # Of an odd number of ports the wire has one more.
+    shares = [*traffic.get("port_shares", []), *["100%"] * (len(traffic["ports"]) % 2)]
+    return [f"--pattern=flows:{pattern}", *([f"--port-shares={'/'.join(shares)}"] if "port_shares" in traffic else [])]
 
 
 def _difference(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:

@@ -119,6 +119,9 @@ def bytes_per_second(run: Run, load: float | None) -> float | None:
 
 def directions(run: Run) -> str | None:
     """Give the directions of the traffic in words."""
+    ports, pattern = run.traffic.get("ports"), run.traffic.get("pattern")
+    if isinstance(ports, list) and pattern is not None:
+        return f"{text(pattern)}, {len(ports)} ports"
     value = lookup(run, DIRECTION_KEYS)
     if value is None:
         return None

@@ -52,7 +52,7 @@ def text(file: RunFile, *, style: Style = plain, columns: int = WIDTH) -> str:
     ]
     parts = [
         "\n".join(head),
-        *(_lines(block, style, columns) for block in view.blocks),
+        *(lines_of(block, style, columns) for block in view.blocks),
         bullets("Warnings", view.warnings, style, columns),
         bullets("Deviations", view.run.deviations, style, columns),
         bullets("What the values mean", view.notes, style, columns),
@@ -61,7 +61,8 @@ def text(file: RunFile, *, style: Style = plain, columns: int = WIDTH) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _lines(block: Block, style: Style, columns: int) -> str:
+def lines_of(block: Block, style: Style, columns: int) -> str:
+    """Write one block for a terminal."""
     if isinstance(block, Sentence):
         return wrap(block.text, 0, columns=columns)
     if isinstance(block, Figure):

@@ -8,14 +8,15 @@ mod stream;
 mod values;
 mod written;
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 
 use brimful_frame::{FRAME_CHECK_SEQUENCE_LEN, MacAddress};
 use serde_json::{Map, Value, json};
 
-use crate::LoadShape;
 use crate::test_frames::{HeaderField, TemplateError};
+use crate::{LoadShape, Routes, TrafficPattern};
 use frames::{Draft, Frames};
 use keys::{DirectionKey, Keys};
 use replay::{Replay, WayBack};
@@ -31,23 +32,13 @@ pub const MAX_FLOWS: u32 = 16_384 * 64;
 /// Frames of a burst at most: what a device of this world may be asked to hold.
 const MAX_BURST_FRAMES: u32 = 1 << 16;
 
-/// Which ways frames go.
+/// Which ways frames go between two ports.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Directions {
     /// From the first port to the second.
     Uni,
     /// Both ways at once, each at the load.
     Bi,
-}
-
-impl Directions {
-    /// Sending and receiving port of each direction.
-    pub fn pairs(self) -> &'static [(usize, usize)] {
-        match self {
-            Self::Uni => &[(0, 1)],
-            Self::Bi => &[(0, 1), (1, 0)],
-        }
-    }
 }
 
 /// Version of the Internet protocol.
@@ -63,16 +54,19 @@ pub enum IpVersion {
 #[derive(Clone, Debug)]
 pub struct Profile {
     directions: Directions,
+    pattern: TrafficPattern,
+    routes: Routes,
     traffic: Traffic,
-    macs: [MacAddress; 2],
+    /// Of the ports.
+    macs: Vec<MacAddress>,
     shape: LoadShape,
     file: Option<Value>,
 }
 
 #[derive(Clone, Debug)]
 enum Traffic {
-    /// Of each direction.
-    Generated(Box<[Frames; 2]>),
+    /// From one port to another.
+    Generated(BTreeMap<(usize, usize), Frames>),
     Replayed(Replay),
 }
 
@@ -87,34 +81,50 @@ impl Profile {
             DirectionKey::Uni => Directions::Uni,
             DirectionKey::Bi => Directions::Bi,
         });
-        let directions = options.directions.or(written).unwrap_or(Directions::Bi);
+        let asked = options.directions.or(written);
+        let directions = asked.unwrap_or(Directions::Bi);
+        let pattern = options.pattern.clone().unwrap_or(TrafficPattern::Pairs);
+        if asked.is_some() && pattern != TrafficPattern::Pairs {
+            return Err(format!(
+                "direction: --pattern {pattern} says which port sends to which; leave the direction out"
+            ));
+        }
+        let routes = Routes::new(&pattern, options.ports(), directions == Directions::Bi, &options.shares)?;
+        if options.ports() > 2 {
+            refuse_of_two_ports(keys)?;
+        }
         let content = file.content();
-        let mut profile = match &keys.replay {
+        let (traffic, macs) = match &keys.replay {
             Some(replay) => {
                 refuse_beside_replay(keys, options)?;
                 let way_back = match keys.symmetric {
                     Some(false) => WayBack::Same,
                     _ => WayBack::Mirrored,
                 };
-                Self {
-                    directions,
-                    macs: options.macs(),
-                    traffic: Traffic::Replayed(Replay::load(replay, folder, options, way_back)?),
-                    shape: LoadShape::Even,
-                    file: None,
-                }
+                let replay = Replay::load(replay, folder, options, way_back)?;
+                (Traffic::Replayed(replay), options.macs())
             }
             None => Self::generated(keys, directions, options)?,
         };
-        profile.shape = profile.load_shape(keys)?;
-        profile.file = content
-            .as_object()
-            .is_some_and(|keys| !keys.is_empty())
-            .then(|| content.clone());
-        Ok(profile)
+        Ok(Self {
+            directions,
+            pattern,
+            routes,
+            shape: load_shape(keys, &traffic)?,
+            traffic,
+            macs,
+            file: content
+                .as_object()
+                .is_some_and(|keys| !keys.is_empty())
+                .then(|| content.clone()),
+        })
     }
 
-    fn generated(keys: &Keys, directions: Directions, options: &ProfileOptions) -> Result<Self, String> {
+    fn generated(
+        keys: &Keys,
+        directions: Directions,
+        options: &ProfileOptions,
+    ) -> Result<(Traffic, Vec<MacAddress>), String> {
         let forward = Draft::new(&keys.frames())?;
         let reverse = match (&keys.reverse, keys.symmetric) {
             (Some(_), Some(true)) => return Err("reverse: a symmetric profile has none; leave one out".to_owned()),
@@ -127,42 +137,18 @@ impl Profile {
         };
         let mut macs = options.macs();
         for (mac, draft) in macs.iter_mut().zip([&forward, &reverse]) {
-            if let (Some(values), None) = (draft.fields.get(&HeaderField::SourceMac), options.source_macs) {
+            if let (Some(values), None) = (draft.fields.get(&HeaderField::SourceMac), &options.source_macs) {
                 *mac = mac_of(values);
             }
         }
-        let forward = options.complete(forward, 0, macs)?;
-        let reverse = options.complete(reverse, 1, macs)?;
-        Ok(Self {
-            directions,
-            traffic: Traffic::Generated(Box::new([forward, reverse])),
-            macs,
-            shape: LoadShape::Even,
-            file: None,
-        })
-    }
-
-    fn load_shape(&self, keys: &Keys) -> Result<LoadShape, String> {
-        let shape = match &self.traffic {
-            Traffic::Generated(_) => LoadShape::Even,
-            Traffic::Replayed(replay) => replay.shape(),
-        };
-        let Some(bursts) = &keys.bursts else {
-            return Ok(shape);
-        };
-        if shape != LoadShape::Even {
-            return Err(
-                "bursts: a replay has its own; leave [bursts] out or write replay.timing = \"even\"".to_owned(),
-            );
+        let mut frames = BTreeMap::new();
+        for from in 0..macs.len() {
+            for to in (0..macs.len()).filter(|&to| to != from) {
+                let draft = if from < to { &forward } else { &reverse };
+                frames.insert((from, to), options.complete(draft.clone(), (from, to), &macs)?);
+            }
         }
-        if !(1..=MAX_BURST_FRAMES).contains(&bursts.frames) {
-            return Err(format!("bursts.frames: not between 1 and {MAX_BURST_FRAMES}"));
-        }
-        let spacing = bursts.spacing.as_deref().unwrap_or("0s");
-        Ok(LoadShape::Bursts {
-            frames: u64::from(bursts.frames),
-            spacing: brimful_trial::program::parse_time(spacing).map_err(|error| format!("bursts.spacing: {error}"))?,
-        })
+        Ok((Traffic::Generated(frames), macs))
     }
 
     /// The name that its file gives it.
@@ -170,9 +156,14 @@ impl Profile {
         self.file.as_ref()?.get("name")?.as_str()
     }
 
-    /// Which ways frames go.
-    pub fn directions(&self) -> Directions {
-        self.directions
+    /// Which port sends to which, and in which order.
+    pub fn routes(&self) -> &Routes {
+        &self.routes
+    }
+
+    /// How many ports it is for.
+    pub fn ports(&self) -> usize {
+        self.macs.len()
     }
 
     /// How the frames of a load are spread over time.
@@ -180,13 +171,13 @@ impl Profile {
         &self.shape
     }
 
-    /// The frames that a port sends.
+    /// The frames that a port sends to another one.
     ///
     /// # Errors
     /// When a frame size has no room for headers and stamp, or is too large.
-    pub fn stream(&self, from: usize) -> Result<Stream, TemplateError> {
+    pub fn stream(&self, from: usize, to: usize) -> Result<Stream, TemplateError> {
         match &self.traffic {
-            Traffic::Generated(frames) => Stream::generated(&frames[from]),
+            Traffic::Generated(frames) => Stream::generated(&frames[&(from, to)]),
             Traffic::Replayed(replay) => Ok(replay.stream(from)),
         }
     }
@@ -196,7 +187,7 @@ impl Profile {
     /// # Errors
     /// When a frame size has no room for headers and stamp, or is too large.
     pub fn max_frame_len(&self) -> Result<usize, TemplateError> {
-        let [forward, reverse] = [self.stream(0)?, self.stream(1)?];
+        let [forward, reverse] = [self.stream(0, 1)?, self.stream(1, 0)?];
         Ok(forward.lens().chain(reverse.lens()).max().unwrap_or_default())
     }
 
@@ -206,9 +197,9 @@ impl Profile {
     /// # Errors
     /// When a frame size of either direction has no room for headers and stamp, or is too large.
     pub fn size_pattern(&self) -> Result<Vec<usize>, TemplateError> {
-        self.stream(1)?;
+        self.stream(1, 0)?;
         Ok(self
-            .stream(0)?
+            .stream(0, 1)?
             .lens()
             .map(|len| len + FRAME_CHECK_SEQUENCE_LEN)
             .collect())
@@ -217,7 +208,7 @@ impl Profile {
     /// Whether some frames have a VLAN tag.
     pub fn has_vlan_tags(&self) -> bool {
         match &self.traffic {
-            Traffic::Generated(frames) => frames.iter().any(|frames| !frames.layout.tags.is_empty()),
+            Traffic::Generated(frames) => frames.values().any(|frames| !frames.layout.tags.is_empty()),
             Traffic::Replayed(replay) => replay.has_vlan_tags(),
         }
     }
@@ -229,12 +220,17 @@ impl Profile {
 
     /// An IP address that a port sends from: that of the first flow. Nothing where frames have none.
     pub fn source_ip(&self, port: usize) -> Option<IpAddr> {
-        self.address(port, HeaderField::SourceIp)
+        self.address((port, self.next_port(port)), HeaderField::SourceIp)
     }
 
-    /// An IP address that a port sends to: that of the first flow. Nothing where frames have none.
-    pub fn destination_ip(&self, port: usize) -> Option<IpAddr> {
-        self.address(port, HeaderField::DestinationIp)
+    /// An IP address that a port sends to another one: that of the first flow. Nothing where frames have none.
+    pub fn destination_ip(&self, from: usize, to: usize) -> Option<IpAddr> {
+        self.address((from, to), HeaderField::DestinationIp)
+    }
+
+    /// The port after another one, the first after the last.
+    pub(crate) fn next_port(&self, port: usize) -> usize {
+        (port + 1) % self.ports()
     }
 
     /// Whether an address belongs to a port: some frame comes from it there, or goes there.
@@ -244,14 +240,18 @@ impl Profile {
         };
         let value = u128::from(u32::from(address));
         let include = |frames: &Frames, field| frames.fields.get(&field).is_some_and(|values| values.include(value));
-        frames[port].version() == Some(IpVersion::V4)
-            && (include(&frames[port], HeaderField::SourceIp) || include(&frames[1 - port], HeaderField::DestinationIp))
+        let owns = |(&(from, to), frames): (&(usize, usize), &Frames)| {
+            frames.version() == Some(IpVersion::V4)
+                && (from == port && include(frames, HeaderField::SourceIp)
+                    || to == port && include(frames, HeaderField::DestinationIp))
+        };
+        frames.iter().any(owns)
     }
 
     /// What it is, for the record.
     pub fn description(&self) -> Map<String, Value> {
         let traffic = match &self.traffic {
-            Traffic::Generated(frames) => frames[0].description(),
+            Traffic::Generated(frames) => frames[&(0, 1)].description(),
             Traffic::Replayed(replay) => replay.description(),
         };
         let direction = match self.directions {
@@ -265,27 +265,75 @@ impl Profile {
         if let Some(bursts) = self.shape.description() {
             description.insert("bursts".to_owned(), json!(bursts));
         }
-        description.insert("direction".to_owned(), json!(direction));
+        if self.pattern == TrafficPattern::Pairs {
+            description.insert("direction".to_owned(), json!(direction));
+        }
+        if self.pattern != TrafficPattern::Pairs || self.ports() > 2 {
+            description.insert("pattern".to_owned(), json!(self.pattern.to_string()));
+        }
         description.extend(traffic);
         description
     }
 
-    fn address(&self, port: usize, field: HeaderField) -> Option<IpAddr> {
+    fn address(&self, way: (usize, usize), field: HeaderField) -> Option<IpAddr> {
         let Traffic::Generated(frames) = &self.traffic else {
             return None;
         };
-        let value = frames[port].fields.get(&field)?.at(FrameNumber::FIRST);
-        Some(match frames[port].version()? {
+        let value = frames[&way].fields.get(&field)?.at(FrameNumber::FIRST);
+        Some(match frames[&way].version()? {
             IpVersion::V4 => Ipv4Addr::from(value as u32).into(),
             IpVersion::V6 => Ipv6Addr::from(value).into(),
         })
     }
 }
 
+fn load_shape(keys: &Keys, traffic: &Traffic) -> Result<LoadShape, String> {
+    let shape = match traffic {
+        Traffic::Generated(_) => LoadShape::Even,
+        Traffic::Replayed(replay) => replay.shape(),
+    };
+    let Some(bursts) = &keys.bursts else {
+        return Ok(shape);
+    };
+    if shape != LoadShape::Even {
+        return Err("bursts: a replay has its own; leave [bursts] out or write replay.timing = \"even\"".to_owned());
+    }
+    if !(1..=MAX_BURST_FRAMES).contains(&bursts.frames) {
+        return Err(format!("bursts.frames: not between 1 and {MAX_BURST_FRAMES}"));
+    }
+    let spacing = bursts.spacing.as_deref().unwrap_or("0s");
+    Ok(LoadShape::Bursts {
+        frames: u64::from(bursts.frames),
+        spacing: brimful_trial::program::parse_time(spacing).map_err(|error| format!("bursts.spacing: {error}"))?,
+    })
+}
+
 fn mac_of(values: &Values) -> MacAddress {
     let mut address = [0; 6];
     address.copy_from_slice(&values.at(FrameNumber::FIRST).to_be_bytes()[10..]);
     MacAddress(address)
+}
+
+/// What names addresses or captures of two ports fits no others.
+fn refuse_of_two_ports(keys: &Keys) -> Result<(), String> {
+    let ipv4 = keys.ipv4.as_ref().map(|keys| (&keys.source, &keys.destination));
+    let ipv6 = keys.ipv6.as_ref().map(|keys| (&keys.source, &keys.destination));
+    let has_ips =
+        |ips: Option<(&Option<_>, &Option<_>)>| ips.is_some_and(|(source, to)| source.is_some() || to.is_some());
+    let written = [
+        ("replay", keys.replay.is_some()),
+        ("reverse", keys.reverse.is_some()),
+        ("ethernet.source", keys.ethernet.source.is_some()),
+        ("ethernet.destination", keys.ethernet.destination.is_some()),
+        ("ipv4", has_ips(ipv4)),
+        ("ipv6", has_ips(ipv6)),
+    ];
+    match written.iter().find(|(_, is_there)| *is_there) {
+        Some((name, _)) => Err(format!(
+            "{name}: it says what two ports send, and there are more; leave it out, addresses included"
+        )),
+        None => Ok(()),
+    }
 }
 
 /// The frames of a capture are what they are.

@@ -6,19 +6,10 @@ use super::frames::{Draft, Frames, Packet, mac_value};
 use super::values::{Choices, Order, Pattern, Per, Values};
 use super::{Directions, FrameSizes, IpVersion, MAX_FLOWS};
 use crate::test_frames::{Content, FrameLayout, HeaderField};
+use crate::{Share, TrafficPattern};
 
-/// One address of each half of the range that RFC 2544 appendix C.2.2 sets aside for tests.
-const IPV4: [Ipv4Addr; 2] = [Ipv4Addr::new(198, 18, 0, 2), Ipv4Addr::new(198, 19, 0, 2)];
-/// Two networks of the range that RFC 5180 sets aside.
-const IPV6: [Ipv6Addr; 2] = [
-    Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 2),
-    Ipv6Addr::new(0x2001, 2, 0, 1, 0, 0, 0, 2),
-];
-/// Locally administered; the middle spells the program.
-const MAC: [MacAddress; 2] = [
-    MacAddress([0x02, b'b', b'r', b'i', 0x00, 0x0a]),
-    MacAddress([0x02, b'b', b'r', b'i', 0x00, 0x0b]),
-];
+/// Locally administered, of the first port; the middle spells the program.
+const FIRST_MAC: [u8; 6] = [0x02, b'b', b'r', b'i', 0x00, 0x0a];
 /// Dynamic ports begin here (RFC 6335); flows differ by them.
 const FIRST_SOURCE_PORT: u128 = 49_152;
 const SOURCE_PORTS: u64 = 16_384;
@@ -34,6 +25,12 @@ const TCP_WINDOW: u128 = 65_535;
 /// What is said beside the profile file and goes before it.
 #[derive(Clone, Debug, Default)]
 pub struct ProfileOptions {
+    /// Ports of the tester; two where nothing is said.
+    pub ports: Option<usize>,
+    /// Which port sends to which; in pairs where nothing is said.
+    pub pattern: Option<TrafficPattern>,
+    /// What each port sends of what the pattern gives it; all of it where there are none.
+    pub shares: Vec<Share>,
     /// Frame sizes.
     pub sizes: Option<FrameSizes>,
     /// Flows of each direction.
@@ -45,23 +42,39 @@ pub struct ProfileOptions {
     /// Version of IP, where the file has headers of neither.
     pub ip: Option<IpVersion>,
     /// IP addresses that the ports send from.
-    pub source_ips: Option<[IpAddr; 2]>,
+    pub source_ips: Option<Vec<IpAddr>>,
     /// IP addresses that the ports send to.
-    pub destination_ips: Option<[IpAddr; 2]>,
+    pub destination_ips: Option<Vec<IpAddr>>,
     /// Ethernet addresses that the ports send from.
-    pub source_macs: Option<[MacAddress; 2]>,
+    pub source_macs: Option<Vec<MacAddress>>,
     /// Ethernet addresses that the ports send to.
-    pub next_hop_macs: Option<[MacAddress; 2]>,
+    pub next_hop_macs: Option<Vec<MacAddress>>,
 }
 
 impl ProfileOptions {
-    /// Ethernet addresses of the ports, as far as options say.
-    pub(super) fn macs(&self) -> [MacAddress; 2] {
-        self.source_macs.unwrap_or(MAC)
+    pub(super) fn ports(&self) -> usize {
+        self.ports.unwrap_or(2)
     }
 
-    /// Settles what a file leaves open, for the frames that a port sends.
-    pub(super) fn complete(&self, draft: Draft, port: usize, macs: [MacAddress; 2]) -> Result<Frames, String> {
+    /// Ethernet addresses of the ports, as far as options say.
+    pub(super) fn macs(&self) -> Vec<MacAddress> {
+        let own = |port: usize| {
+            let mut mac = FIRST_MAC;
+            mac[5] += port as u8;
+            MacAddress(mac)
+        };
+        self.source_macs
+            .clone()
+            .unwrap_or_else(|| (0..self.ports()).map(own).collect())
+    }
+
+    /// Settles what a file leaves open, for the frames that a port sends to another one.
+    pub(super) fn complete(
+        &self,
+        draft: Draft,
+        (port, to): (usize, usize),
+        macs: &[MacAddress],
+    ) -> Result<Frames, String> {
         let content = self.content(draft.packet)?;
         let mut draft = draft;
         if let Some(tag) = self.vlan {
@@ -86,16 +99,19 @@ impl ProfileOptions {
         };
         replace(
             HeaderField::SourceMac,
-            self.source_macs.map(|macs| mac_value(macs[port])),
+            self.source_macs.as_ref().map(|macs| mac_value(macs[port])),
         );
         replace(
             HeaderField::DestinationMac,
-            self.next_hop_macs.map(|macs| mac_value(macs[port])),
+            self.next_hop_macs.as_ref().map(|macs| mac_value(macs[port])),
         );
-        replace(HeaderField::SourceIp, self.source_ips.map(|ips| ip_value(ips[port])));
+        replace(
+            HeaderField::SourceIp,
+            self.source_ips.as_ref().map(|ips| ip_value(ips[port])),
+        );
         replace(
             HeaderField::DestinationIp,
-            self.destination_ips.map(|ips| ip_value(ips[port])),
+            self.destination_ips.as_ref().map(|ips| ip_value(ips[port])),
         );
         let flows = self.flows.or(draft.flows);
         let flows = match flows {
@@ -117,7 +133,7 @@ impl ProfileOptions {
         if flows > 1 && !fields.values().any(tells_flows) {
             return Err("flows: nothing tells them apart: give a field a list or a pattern".to_owned());
         }
-        for (field, value) in self.defaults(&layout, port, macs) {
+        for (field, value) in self.defaults(&layout, (port, to), macs) {
             fields.entry(field).or_insert(Values::Fixed(value));
         }
         let sizes = self.sizes.clone().or(draft.sizes);
@@ -157,16 +173,14 @@ impl ProfileOptions {
             (written, asked) => written.or(asked).unwrap_or(IpVersion::V4),
         };
         for (option, addresses) in [
-            ("--source-ip", self.source_ips),
-            ("--destination-ip", self.destination_ips),
+            ("--source-ip", &self.source_ips),
+            ("--destination-ip", &self.destination_ips),
         ] {
-            if let Some([first, second]) = addresses
-                && [first, second].iter().any(|address| IpVersion::of(*address) != version)
-            {
+            let addresses = addresses.as_deref().unwrap_or_default();
+            if addresses.iter().any(|address| IpVersion::of(*address) != version) {
+                let texts: Vec<_> = addresses.iter().map(|address| format!("{option} {address}")).collect();
                 let number = version.number();
-                return Err(format!(
-                    "{option} {first} {option} {second}: the frames are IPv{number}; see --ip"
-                ));
+                return Err(format!("{}: the frames are IPv{number}; see --ip", texts.join(" ")));
             }
         }
         Ok(match version {
@@ -176,18 +190,23 @@ impl ProfileOptions {
     }
 
     /// What fields have that are not given; where there is no such field, nothing.
-    fn defaults(&self, layout: &FrameLayout, port: usize, macs: [MacAddress; 2]) -> Vec<(HeaderField, u128)> {
-        let ips = match (self.source_ips, layout.content) {
-            (Some(ips), _) => ips.map(ip_value),
-            (None, Content::Ipv6(_)) => IPV6.map(u128::from),
-            (None, _) => IPV4.map(|address| u128::from(u32::from(address))),
+    fn defaults(
+        &self,
+        layout: &FrameLayout,
+        (port, to): (usize, usize),
+        macs: &[MacAddress],
+    ) -> Vec<(HeaderField, u128)> {
+        let ip = |port: usize| match (&self.source_ips, layout.content) {
+            (Some(ips), _) => ip_value(ips[port]),
+            (None, Content::Ipv6(_)) => ipv6(port).into(),
+            (None, _) => u32::from(ipv4(port)).into(),
         };
         let ttls = (0..layout.labels).map(|index| (HeaderField::LabelTtl(index), HOP_LIMIT));
         let mut defaults = vec![
             (HeaderField::SourceMac, mac_value(macs[port])),
-            (HeaderField::DestinationMac, mac_value(macs[1 - port])),
-            (HeaderField::SourceIp, ips[port]),
-            (HeaderField::DestinationIp, ips[1 - port]),
+            (HeaderField::DestinationMac, mac_value(macs[to])),
+            (HeaderField::SourceIp, ip(port)),
+            (HeaderField::DestinationIp, ip(to)),
             (HeaderField::HopLimit, HOP_LIMIT),
             (HeaderField::DontFragment, 1),
             (HeaderField::TcpFlags, TCP_FLAGS),
@@ -197,6 +216,17 @@ impl ProfileOptions {
         defaults.retain(|(field, _)| layout.place(*field).is_some());
         defaults
     }
+}
+
+/// In turn from each half of the range that RFC 2544 appendix C.2.2 sets aside for tests, of a network of its own.
+fn ipv4(port: usize) -> Ipv4Addr {
+    let (half, network) = ((port % 2) as u8, (port / 2) as u8);
+    Ipv4Addr::new(198, 18 + half, network, 2)
+}
+
+/// Of a network of its own in the range that RFC 5180 sets aside.
+fn ipv6(port: usize) -> Ipv6Addr {
+    Ipv6Addr::new(0x2001, 2, 0, port as u16, 0, 0, 0, 2)
 }
 
 impl IpVersion {

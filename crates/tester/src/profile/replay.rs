@@ -140,7 +140,7 @@ fn comes_back(template: &TestTemplate) -> bool {
 
 fn with_macs_of(templates: Vec<TestTemplate>, options: &ProfileOptions, port: usize) -> Vec<TestTemplate> {
     let macs = options.macs();
-    let destination = options.next_hop_macs.map_or(macs[1 - port], |hops| hops[port]);
+    let destination = options.next_hop_macs.as_ref().map_or(macs[1 - port], |hops| hops[port]);
     let templates = templates.into_iter();
     templates
         .map(|template| template.with_macs(destination, macs[port]))

@@ -4,6 +4,8 @@ mod bed;
 mod clock;
 mod delays;
 mod honesty;
+mod many_ports;
 mod places;
 mod strays;
+mod switch;
 mod trials;

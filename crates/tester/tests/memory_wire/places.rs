@@ -141,7 +141,7 @@ fn trial_with_faults_at(
         Outcome::Interrupted => panic!("nobody calls it off"),
     };
     let tester_receive = tester.receivers_mut()[1].injected();
-    let [a, _] = tester.senders_mut();
+    let a = &mut tester.senders_mut()[0];
     let injected = [a.injected(), a.inner_mut().inner.injected(), tester_receive];
     (report, reason, injected)
 }

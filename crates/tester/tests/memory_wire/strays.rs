@@ -123,7 +123,7 @@ fn frame_of_trial(trial: u16, stream: u8, sequence: u64) -> Vec<u8> {
         sequence,
     };
     let mut buffer = vec![0; 2000];
-    let frames = profile().stream(0).expect("valid");
+    let frames = profile().stream(0, 1).expect("valid");
     let len = frames.fill(&mut buffer, stamp);
     buffer.truncate(len);
     buffer

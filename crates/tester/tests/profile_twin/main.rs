@@ -129,7 +129,7 @@ proptest! {
         let model = told_apart(&model);
         let file = ProfileFile::parse(&model.toml()).map_err(|error| TestCaseError::fail(format!("{error}\n{}", model.toml())))?;
         let profile = Profile::new(&file, Path::new(""), &ProfileOptions::default());
-        let stream = profile.map_err(TestCaseError::fail)?.stream(0).unwrap();
+        let stream = profile.map_err(TestCaseError::fail)?.stream(0, 1).unwrap();
         let mut buffer = vec![0xaa; 400];
         for sequence in sequences {
             let stamp = Stamp { trial, stream: 0, timestamp, sequence };
@@ -147,7 +147,7 @@ proptest! {
         let stamp = Stamp { trial: 1, stream: 1, timestamp: 0, sequence };
         let frame = |port| {
             let mut buffer = vec![0; 400];
-            let len = profile.stream(port).unwrap().fill(&mut buffer, stamp);
+            let len = profile.stream(port, 1 - port).unwrap().fill(&mut buffer, stamp);
             buffer.truncate(len);
             buffer
         };

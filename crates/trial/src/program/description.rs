@@ -12,7 +12,7 @@ pub struct Description {
     /// Of what a load is the load.
     pub load_scope: &'static str,
     /// Aggregate load / load.
-    pub conversion_factor: u32,
+    pub conversion_factor: f64,
     /// When a unit counts as lost.
     pub contract: String,
     /// The largest load it can offer, where that is known.

@@ -8,7 +8,8 @@ import msgspec
 
 from brimful.errors import one_line
 from brimful.records import SPECIFICATION, Bound, Goal, GoalResult, Machine, Run, RunFile, Sums
-from brimful.report import facts, words
+from brimful.report import facts, ports, words
+from brimful.report.blocks import Block
 from brimful.report.throughput.trials import Pause, TrialStatistics, TrialView, total, view_trials
 from brimful.units import format_delay, format_duration, format_load
 
@@ -106,6 +107,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     warnings: list[Note]
     machine: Machine | None
     """How quiet the machine was; null where nothing was watched."""
+    ports: list[Block] = []
+    """What each of more ports than two sent and received."""
 
     @property
     def limits_delay(self) -> bool:
@@ -158,6 +161,7 @@ def build(file: RunFile) -> Report:
         deviations=_deviations(run, statistics),
         warnings=_warnings(file),
         machine=facts.machine(file.ends),
+        ports=ports.blocks(file.trials, run.load_unit),
     )
 
 

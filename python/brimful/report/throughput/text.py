@@ -5,6 +5,7 @@ from __future__ import annotations
 from brimful.records import SPECIFICATION, RunFile
 from brimful.report import facts, words
 from brimful.report.lines import WIDTH, bullets, table, wrap, wrapped_table
+from brimful.report.rendering import lines_of
 from brimful.report.styles import Style, plain
 from brimful.report.throughput.model import GoalView, Report, build
 from brimful.report.throughput.rfc2544 import conditions
@@ -49,6 +50,7 @@ def render(report: Report, *, style: Style = plain, columns: int = WIDTH) -> str
         _bounds(report, style, columns),
         _rfc2544(report, style),
         _trials(report, style, columns),
+        *(lines_of(block, style, columns) for block in report.ports),
         bullets("Deviations from the RFC 2544 trial procedure", report.deviations, style, columns),
         _warnings(report, style, columns),
         _set_up(report, style, columns),

@@ -44,7 +44,7 @@ impl FaultRequest {
     }
 
     /// Checks that it is about one of these.
-    pub(crate) fn check(&self, interfaces: &[String; 2]) -> Result<(), String> {
+    pub(crate) fn check(&self, interfaces: &[String]) -> Result<(), String> {
         match &self.interface {
             Some(name) if !interfaces.contains(name) => Err(format!("--fault {self}: there is no --port {name}")),
             _ => Ok(()),

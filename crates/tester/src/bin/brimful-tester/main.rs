@@ -1,4 +1,4 @@
-//! `brimful-tester`: offers frames on two interfaces and speaks the measurer protocol on standard input and output;
+//! `brimful-tester`: offers frames on several interfaces and speaks the measurer protocol on standard input and output;
 //! or, as `brimful-tester stations`, sends sequences of frames between any number of them.
 
 mod back_ends;
@@ -94,7 +94,7 @@ fn run(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
     }
     let clock = MonotonicClock::start();
     let mut tester = Tester::new(
-        ports.map(|port| with_faults(port, &settings.faults, clock)),
+        ports.into_iter().map(|port| with_faults(port, &settings.faults, clock)),
         clock,
         settings.profile.clone(),
         settings.timing,
@@ -105,8 +105,8 @@ fn run(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
     .with_ramp_up(settings.ramp_up);
     let input = BufReader::new(io::stdin());
     let mut output = io::stdout().lock();
-    let speeds = [0, 1].map(|port| link_speed(&settings.port_names[port]));
-    let description = settings.description(back_end, speeds);
+    let speeds: Vec<_> = settings.port_names.iter().map(|name| link_speed(name)).collect();
+    let description = settings.description(back_end, &speeds);
     match serve(&mut Service::new(&mut tester, &description), input, &mut output, &stop) {
         // The reader is gone: the same as the end of the input.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -132,20 +132,17 @@ fn claim_interfaces(settings: &Settings) -> Result<Vec<Claim>, OpenError> {
     Ok(claims)
 }
 
-/// Both ports, and the way into the kernel that they take.
-type Opened = ([AnyPort; 2], BackEnd);
+/// All ports, and the way into the kernel that they take.
+type Opened = (Vec<AnyPort>, BackEnd);
 
 fn open_ports(settings: &Settings) -> Result<Opened, Box<dyn std::error::Error>> {
     let options = PacketPortOptions {
         has_vlan_tag: settings.profile.has_vlan_tags(),
         ..PacketPortOptions::new(settings.profile.max_frame_len()?)
     };
-    let [first, second] = &settings.port_names;
     let open = |back_end: BackEnd| -> Result<Opened, OpenError> {
-        Ok((
-            [back_end.open(first, options)?, back_end.open(second, options)?],
-            back_end,
-        ))
+        let ports = settings.port_names.iter().map(|name| back_end.open(name, options));
+        Ok((ports.collect::<Result<_, _>>()?, back_end))
     };
     match settings.back_end {
         Some(back_end) => Ok(open(back_end)?),

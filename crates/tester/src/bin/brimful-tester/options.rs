@@ -6,8 +6,8 @@ use std::thread;
 use brimful_frame::{FRAME_CHECK_SEQUENCE_LEN, MacAddress, VlanTag};
 use brimful_netdev::{BackEnd, Care, PacketRing};
 use brimful_tester::{
-    Directions, FrameSizes, IpVersion, MAX_FLOWS, MAX_SIZE_PATTERN, PacingBounds, Profile, ProfileFile, ProfileOptions,
-    TemplateError, Threads, Timing,
+    Direction as Way, Directions, FrameSizes, IpVersion, MAX_FLOWS, MAX_SIZE_PATTERN, MOST_PORTS, PacingBounds,
+    Profile, ProfileFile, ProfileOptions, Share, TemplateError, Threads, Timing, TrafficPattern,
 };
 use brimful_trial::program::{Description, parse_time};
 use brimful_trial::{Load, Nanoseconds};
@@ -19,14 +19,14 @@ use crate::faults::FaultRequest;
 /// Bytes of preamble, start delimiter and inter-frame gap, beside the frame check sequence.
 const WIRE_OVERHEAD: usize = 20;
 
-/// Offers test frames on two interfaces and counts the frames that arrive.
+/// Offers test frames on two interfaces, or up to 16, and counts the frames that arrive.
 ///
 /// Speaks brimful's measurer protocol: JSON objects, one a line, as requests on standard input and as replies on
 /// standard output. Exits with 2 if the arguments are wrong, and with 3 if nothing can be measured.
 #[derive(Debug, Parser)]
 #[command(version, max_term_width = 100)]
 pub(crate) struct Options {
-    /// An interface on one side of the device; give two.
+    /// An interface cabled to the device; give two, or up to 16.
     #[arg(long = "port", value_name = "INTERFACE", required_unless_present = "list_back_ends")]
     pub(crate) ports: Vec<String>,
     /// List the back ends that work on each --port, or on every interface, and why the others do not; then exit. This
@@ -51,26 +51,37 @@ pub(crate) struct Options {
     /// Number of flows of each direction, with different UDP ports [default: 1].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_FLOWS)))]
     flows: Option<u32>,
-    /// Both directions at once, or only from the first port to the second [default: bi].
+    /// Both directions at once, or only from the first port to the second, the third to the fourth and so on [default:
+    /// bi].
     #[arg(long, value_enum)]
     direction: Option<Direction>,
+    /// Which port sends to which: `pairs` (1 and 2, 3 and 4), `mesh` (each to all others in turn, RFC 2889 5.1.3),
+    /// `one-to-many` and `many-to-one` (the one is the first), `halves` (the first half to the second, RFC 2889 5.4), or
+    /// a list with shares of the sender's load; ports count from 1. The last one given is used [default: pairs].
+    #[arg(long, value_name = "NAME|flows:1>2,3>2=50%", overrides_with = "pattern")]
+    pattern: Option<TrafficPattern>,
+    /// What each port sends of the load, in the order of the ports: the load is then that of a port with 100%. Default:
+    /// all of it.
+    #[arg(long, value_name = "100%/20%", value_parser = Shares::parse, overrides_with = "port_shares")]
+    port_shares: Option<Shares>,
     /// Tag all frames with this 802.1Q VLAN; the frame size includes the tag.
     #[arg(long, value_name = "ID")]
     vlan: Option<u16>,
     /// IP version; the last one given is used [default: 4].
     #[arg(long, value_enum, overrides_with = "ip")]
     ip: Option<IpChoice>,
-    /// IP address that a port sends from; give two, in the order of the ports. Default: from the ranges reserved for
+    /// IP address that a port sends from; give one for each, in the order of the ports. Default: from the ranges reserved for
     /// tests, 198.18.0.0/15 and `2001:2::/48`.
     #[arg(long = "source-ip", value_name = "IP")]
     sources: Vec<IpAddr>,
-    /// IP address that a port sends to; give two, in the order of the ports. Default: the other port's.
+    /// IP address that a port sends to; give two, in the order of the ports. Default: the other port's. Not with more
+    /// than two ports.
     #[arg(long = "destination-ip", value_name = "IP")]
     destinations: Vec<IpAddr>,
-    /// Ethernet address that a port sends from; give two, in the order of the ports.
+    /// Ethernet address that a port sends from; give one for each, in the order of the ports.
     #[arg(long = "source-mac", value_name = "MAC")]
     macs: Vec<MacAddress>,
-    /// Ethernet address that a port sends to, for a device that routes; give two, in the order of the ports.
+    /// Ethernet address that a port sends to, for a device that routes; give one for each, in the order of the ports.
     /// Default: the other port's.
     #[arg(long = "next-hop-mac", value_name = "MAC")]
     next_hops: Vec<MacAddress>,
@@ -89,7 +100,7 @@ pub(crate) struct Options {
     /// The longest stall of the sender that does not make a trial invalid.
     #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = parse_time)]
     max_stall: Nanoseconds,
-    /// The largest load to accept, in frames/s of each direction.
+    /// The largest load to accept, in frames/s of each port that sends.
     #[arg(long, value_name = "LOAD")]
     max_load: Option<f64>,
     /// How frames get into the kernel: packet, packet-blocks, xdp-native, xdp-generic or tap. Default: the faster of
@@ -130,10 +141,20 @@ enum Priority {
     High,
 }
 
+/// Of each port.
+#[derive(Clone, Debug)]
+struct Shares(Vec<Share>);
+
+impl Shares {
+    fn parse(text: &str) -> Result<Self, String> {
+        Share::parse_list(text).map(Self)
+    }
+}
+
 /// What the options mean, checked.
 #[derive(Debug)]
 pub(crate) struct Settings {
-    pub(crate) port_names: [String; 2],
+    pub(crate) port_names: Vec<String>,
     pub(crate) profile: Profile,
     pub(crate) timing: Timing,
     pub(crate) ramp_up: Nanoseconds,
@@ -145,7 +166,8 @@ pub(crate) struct Settings {
     pub(crate) raise_priority: bool,
     max_load: Option<Load>,
     sizes: Vec<usize>,
-    next_hops: Option<[MacAddress; 2]>,
+    next_hops: Option<Vec<MacAddress>>,
+    shares: Vec<String>,
     /// What a profile without a name is called.
     profile_stem: Option<String>,
 }
@@ -153,16 +175,18 @@ pub(crate) struct Settings {
 impl Options {
     /// Checks what the parser cannot: options against each other.
     pub(crate) fn settings(self) -> Result<Settings, String> {
-        let port_names: [String; 2] = self.ports.clone().try_into().map_err(|ports: Vec<_>| {
-            format!(
-                "--port is given {} times: give it twice, one interface on each side of the device",
-                ports.len()
-            )
-        })?;
-        if port_names[0] == port_names[1] {
+        let port_names = self.ports.clone();
+        let count = port_names.len();
+        if !(2..=MOST_PORTS).contains(&count) {
             return Err(format!(
-                "--port {} is given twice: the device is between two interfaces",
-                port_names[0]
+                "--port is given {count} times: give it twice, one interface on each side of the device, or up to \
+                 {MOST_PORTS} times"
+            ));
+        }
+        if let Some(twice) = (1..count).find(|&port| port_names[..port].contains(&port_names[port])) {
+            let name = &port_names[twice];
+            return Err(format!(
+                "--port {name} is given twice: the device is between different interfaces"
             ));
         }
         for fault in &self.faults {
@@ -181,7 +205,13 @@ impl Options {
             port_names,
             profile,
             sizes,
-            next_hops: pair("--next-hop-mac", &self.next_hops)?,
+            next_hops: of_ports("--next-hop-mac", &self.next_hops, count)?,
+            shares: self
+                .port_shares
+                .iter()
+                .flat_map(|shares| &shares.0)
+                .map(Share::to_string)
+                .collect(),
             profile_stem: self.profile.as_deref().map(stem_of),
             timing: Timing {
                 straggler_wait: self.straggler_wait,
@@ -214,14 +244,23 @@ impl Options {
     }
 
     fn profile_options(&self) -> Result<ProfileOptions, String> {
-        let source_macs = pair("--source-mac", &self.macs)?;
+        let ports = self.ports.len();
+        let source_macs = of_ports("--source-mac", &self.macs, ports)?;
         if let Some(mac) = source_macs.iter().flatten().find(|mac| mac.is_group()) {
             return Err(format!(
                 "--source-mac {mac} is a group address: a port needs one of its own"
             ));
         }
+        if ports > 2 && !self.destinations.is_empty() {
+            return Err(format!(
+                "--destination-ip: each of {ports} ports sends to the addresses of others; leave it out, or give --source-ip"
+            ));
+        }
         let vlan = self.vlan.map(VlanTag::new).transpose();
         Ok(ProfileOptions {
+            ports: Some(ports),
+            pattern: self.pattern.clone(),
+            shares: self.port_shares.clone().map(|shares| shares.0).unwrap_or_default(),
             sizes: self.frame_size.clone(),
             flows: self.flows,
             directions: self.direction.map(|direction| match direction {
@@ -233,10 +272,10 @@ impl Options {
                 IpChoice::V4 => IpVersion::V4,
                 IpChoice::V6 => IpVersion::V6,
             }),
-            source_ips: pair("--source-ip", &self.sources)?,
-            destination_ips: pair("--destination-ip", &self.destinations)?,
+            source_ips: of_ports("--source-ip", &self.sources, ports)?,
+            destination_ips: of_ports("--destination-ip", &self.destinations, ports)?,
             source_macs,
-            next_hop_macs: pair("--next-hop-mac", &self.next_hops)?,
+            next_hop_macs: of_ports("--next-hop-mac", &self.next_hops, ports)?,
         })
     }
 
@@ -276,17 +315,20 @@ impl Settings {
     }
 
     /// `speeds` are those of the links in bits a second, where they are known.
-    pub(crate) fn description(&self, back_end: BackEnd, speeds: [Option<u64>; 2]) -> Description {
+    pub(crate) fn description(&self, back_end: BackEnd, speeds: &[Option<u64>]) -> Description {
         let wait = self.timing.straggler_wait;
-        let line_rates = speeds.map(|speed| speed.map(|speed| line_rate(speed, &self.sizes)));
+        let line_rates: Vec<_> = speeds
+            .iter()
+            .map(|speed| speed.map(|speed| line_rate(speed, &self.sizes)))
+            .collect();
         let promised = self.max_load.map(Load::per_second);
         Description {
             name: "brimful-tester",
             load_unit: "frames/s",
             load_scope: "per interface and direction",
-            conversion_factor: self.profile.directions().pairs().len() as u32,
+            conversion_factor: self.profile.routes().factor(),
             contract: format!("a frame is lost when it has not arrived intact within {wait} after the end of sending"),
-            max_load: line_rates.into_iter().chain([promised]).flatten().reduce(f64::min),
+            max_load: line_rates.iter().copied().chain([promised]).flatten().reduce(f64::min),
             // Shorter ones are mostly start and end.
             min_duration_s: 0.05,
             can_stop_early: true,
@@ -294,23 +336,14 @@ impl Settings {
             // A block is handed over when it is full, or some milliseconds after its first frame.
             tells_delay: back_end != BackEnd::Packet(PacketRing::Blocks),
             on_this_machine: true,
-            traffic: self.traffic(back_end, line_rates),
+            traffic: self.traffic(back_end, &line_rates),
             ..Description::default()
         }
     }
 
-    fn traffic(&self, back_end: BackEnd, line_rates: [Option<f64>; 2]) -> Map<String, Value> {
+    fn traffic(&self, back_end: BackEnd, line_rates: &[Option<f64>]) -> Map<String, Value> {
         let profile = &self.profile;
-        let port = |index: usize| {
-            json!({
-                "interface": self.port_names[index],
-                "mac": profile.mac(index).to_string(),
-                "next_hop_mac": self.next_hops.map(|macs| macs[index].to_string()),
-                "source_ip": profile.source_ip(index),
-                "destination_ip": profile.destination_ip(index),
-                "line_rate_fps": line_rates[index],
-            })
-        };
+        let ports = (0..line_rates.len()).map(|index| self.port(index, line_rates[index]));
         let mut fields = profile.description();
         if let Some(stem) = &self.profile_stem {
             fields.insert("profile_name".to_owned(), json!(profile.name().unwrap_or(stem)));
@@ -320,7 +353,7 @@ impl Settings {
         let own = json!({
             "frame_sizes": sizes,
             "back_end": back_end.name(),
-            "ports": [port(0), port(1)],
+            "ports": ports.collect::<Vec<_>>(),
             "straggler_wait_s": self.timing.straggler_wait.as_seconds(),
             "stop_grace_s": self.timing.stop_grace.as_seconds(),
             "rest_after_stop_s": self.timing.rest_after_stop.as_seconds(),
@@ -328,12 +361,37 @@ impl Settings {
             "max_stall_s": self.timing.bounds.stall.as_seconds(),
         });
         fields.extend(own.as_object().cloned().unwrap_or_default());
+        if !self.shares.is_empty() {
+            fields.insert("port_shares".to_owned(), json!(self.shares));
+        }
         // Only then, so that no result with faults on purpose is taken for another.
         if !self.faults.is_empty() {
             let texts = self.faults.iter().map(FaultRequest::to_string);
             fields.insert("faults".to_owned(), texts.collect());
         }
         fields
+    }
+}
+
+impl Settings {
+    /// What there is to know of a port. Of two, each sends to the other's address or to one that was asked for; of more,
+    /// each sends to some of the others.
+    fn port(&self, index: usize, line_rate: Option<f64>) -> Value {
+        let (profile, count) = (&self.profile, self.port_names.len());
+        let mut port = json!({
+            "interface": self.port_names[index],
+            "mac": profile.mac(index).to_string(),
+            "next_hop_mac": self.next_hops.as_ref().map(|macs| macs[index].to_string()),
+            "source_ip": profile.source_ip(index),
+            "line_rate_fps": line_rate,
+        });
+        if count == 2 {
+            port["destination_ip"] = json!(profile.destination_ip(index, 1 - index));
+        } else {
+            let own = profile.routes().directions().iter().filter(|way| way.from == index);
+            port["sends_to"] = own.map(|&Way { to, .. }| &self.port_names[to]).cloned().collect();
+        }
+        port
     }
 }
 
@@ -352,14 +410,20 @@ fn read_profile(path: &Path) -> Result<ProfileFile, String> {
     ProfileFile::parse(&text)
 }
 
-fn pair<T: Copy>(option: &str, values: &[T]) -> Result<Option<[T; 2]>, String> {
-    match values {
-        [] => Ok(None),
-        [first, second] => Ok(Some([*first, *second])),
-        _ => Err(format!(
-            "{option} is given {} times: give it twice, in the order of the ports, or not at all",
-            values.len()
-        )),
+fn of_ports<T: Copy>(option: &str, values: &[T], ports: usize) -> Result<Option<Vec<T>>, String> {
+    match values.len() {
+        0 => Ok(None),
+        count if count == ports => Ok(Some(values.to_vec())),
+        count => {
+            let times = if ports == 2 {
+                "twice".to_owned()
+            } else {
+                format!("{ports} times")
+            };
+            Err(format!(
+                "{option} is given {count} times: give it {times}, in the order of the ports, or not at all"
+            ))
+        }
     }
 }
 
@@ -379,8 +443,8 @@ mod tests {
     #[test]
     fn defaults_describe_themselves() {
         let settings = settings(&["--port", "a", "--port", "b"]).unwrap();
-        let description = settings.description(PACKET, [None; 2]);
-        assert_eq!(description.conversion_factor, 2);
+        let description = settings.description(PACKET, &[None; 2]);
+        assert!((description.conversion_factor - 2.0).abs() < 1e-12);
         assert_eq!(description.traffic["ports"][1]["source_ip"], "198.19.0.2");
         assert_eq!(description.traffic["frame_sizes"], json!([64]));
         assert!(description.contract.contains("0.5 s"));
@@ -395,7 +459,7 @@ mod tests {
             (&["--ip=6", "--vlan=5"], 88),
         ] {
             let arguments = [&["--port", "a", "--port", "b"], more].concat();
-            let traffic = settings(&arguments).unwrap().description(PACKET, [None; 2]).traffic;
+            let traffic = settings(&arguments).unwrap().description(PACKET, &[None; 2]).traffic;
             assert_eq!(traffic["frame_sizes"], json!([smallest]));
         }
     }
@@ -416,22 +480,22 @@ mod tests {
     #[test]
     fn the_link_limits_the_load_where_its_speed_is_known() {
         const GIGABIT: Option<u64> = Some(1_000_000_000);
-        let described = |more: &[&str], speeds| {
+        let described = |more: &[&str], speeds: &[Option<u64>]| {
             let arguments = [&["--port", "a", "--port", "b"], more].concat();
             settings(&arguments).unwrap().description(PACKET, speeds)
         };
         let near = |found: &Value, expected: f64| (found.as_f64().unwrap() - expected).abs() < 1.0;
-        let slow_side = described(&[], [GIGABIT, Some(100_000_000)]);
+        let slow_side = described(&[], &[GIGABIT, Some(100_000_000)]);
         let ports = &slow_side.traffic["ports"];
         assert!(near(&ports[0]["line_rate_fps"], 1_488_095.0), "{ports}");
         assert!(near(&ports[1]["line_rate_fps"], 148_809.5), "{ports}");
         assert!(near(&slow_side.max_load.into(), 148_809.5));
-        let promised = described(&["--max-load", "1000"], [GIGABIT, None]);
+        let promised = described(&["--max-load", "1000"], &[GIGABIT, None]);
         assert_eq!(promised.max_load, Some(1000.0));
         assert!(promised.traffic["ports"][1]["line_rate_fps"].is_null());
-        assert_eq!(described(&[], [None; 2]).max_load, None);
+        assert_eq!(described(&[], &[None; 2]).max_load, None);
         // Twelve frames of 4342 bytes with 240 bytes between them.
-        let mix = described(&["--frame-size=imix"], [GIGABIT, None]);
+        let mix = described(&["--frame-size=imix"], &[GIGABIT, None]);
         assert!(near(&mix.max_load.into(), 1e9 * 12.0 / (4582.0 * 8.0)));
     }
 
@@ -440,7 +504,7 @@ mod tests {
         let fault = "a/send:drop=0.5";
         let settings = settings(&["--port", "a", "--port", "b", "--fault", fault]).unwrap();
         assert_eq!(
-            settings.description(PACKET, [None; 2]).traffic["faults"],
+            settings.description(PACKET, &[None; 2]).traffic["faults"],
             json!([fault])
         );
     }
@@ -450,7 +514,7 @@ mod tests {
         let text = "--port a --port b --ip 6 --ip=4 --source-ip 10.0.0.1 --destination-ip 10.1.0.1 \
                     --source-ip 10.1.0.1 --destination-ip 10.0.0.9";
         let arguments: Vec<_> = text.split_whitespace().collect();
-        let ports = settings(&arguments).unwrap().description(PACKET, [None; 2]).traffic["ports"].clone();
+        let ports = settings(&arguments).unwrap().description(PACKET, &[None; 2]).traffic["ports"].clone();
         assert_eq!(
             (&ports[0]["source_ip"], &ports[0]["destination_ip"]),
             (&json!("10.0.0.1"), &json!("10.1.0.1"))
@@ -465,7 +529,7 @@ mod tests {
     fn every_refusal_says_what_to_give() {
         let two = ["--port", "a", "--port", "b"];
         for (more, expected) in [
-            (&["--port", "c"][..], "--port is given 3 times"),
+            (&["--port", "c"][..], "3 ports leave one over"),
             (&["--frame-size", "63"], "give --frame-size 64"),
             (&["--frame-size", "9001"], "give --frame-size 9000"),
             (
@@ -493,7 +557,7 @@ mod tests {
         assert!(
             settings(&["--port", "a", "--port", "a"])
                 .unwrap_err()
-                .contains("two interfaces")
+                .contains("different interfaces")
         );
     }
 }

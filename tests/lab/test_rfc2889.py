@@ -4,10 +4,14 @@ import subprocess
 
 import pytest
 from brimful.lab import open_lab
+from brimful.measurers.opening import open_measurer
 from brimful.measurers.stations import stations_in
 from brimful.records import SwitchingPlan, read_run
+from brimful.report.suite.forwarding import Shares
 from brimful.report.verdicts import of_switching
+from brimful.suites import forwarding
 from brimful.switching.manager import SwitchingRequest, run_switching
+from brimful.throughput.manager import SearchRequest
 from lab_support import PYTHON, open_if_installed
 from support import brimful
 
@@ -139,10 +143,50 @@ def test_a_port_that_gets_no_broadcast_fails(tmp_path):
     assert [found[port].verdict for port in ("ta", "tb", "tc")] == ["pass", "pass", "fail"]
 
 
+def test_two_senders_to_one_port_are_told_from_a_port_that_loses_by_itself(tmp_path):
+    # Outputs of 1,000 frames/s, with room for 60 frames.
+    limits = [f"tc qdisc add dev {port} root tbf rate 480kbit burst 1800 limit 1800" for port in ("pc", "pd")]
+
+    def opened(search):
+        measurer = open_measurer(search.measurer, timeout_s=30.0, tester_arguments=search.traffic["arguments"])
+        for command in limits:
+            subprocess.run(measurer.device_command(command.split()), check=True)
+        return measurer
+
+    found = {}
+    for test in (forwarding.CONTROL, forwarding.CONGESTION):
+        arguments = ["--frame-size=64", f"--pattern={forwarding.pattern_of(test, 4)}"]
+        search = SearchRequest(
+            measurer="lab:bridge,ports=4,work=0",
+            goals=[],
+            strategy="straddle",
+            max_load="1000",
+            traffic={"arguments": arguments, "ip": 4},
+        )
+        trials = forwarding.Trials(search=search, open_measurer=opened, trial_s=1.0, rest_s=0.1, note=lambda text: None)
+        assert forwarding.measure(test, trials, tmp_path / test).reason == "done"
+        found[test] = Shares(read_run(tmp_path / test))
+    assert found[forwarding.CONTROL].lost(2) == found[forwarding.CONGESTION].lost(2) == 0
+    # A third of 1,500 frames, but for those that wait at the end.
+    assert found[forwarding.CONGESTION].lost(3) == pytest.approx(0.3, abs=0.05)
+
+
 def test_the_whole_suite_of_a_bridge_in_one_report(tmp_path):
-    options = ("--quick", "--sizes", "64", "--tests", "broadcast,caching", "--max-addresses", "20", "--quiet")
-    done = brimful("rfc2889", "-m", "lab:bridge,ports=3", *options, "--out", "s", cwd=tmp_path, check=0)
+    options = (
+        "--quick",
+        "--sizes",
+        "64",
+        "--tests",
+        "mesh,broadcast,caching",
+        "--max-load",
+        "2kpps",
+        "--max-addresses",
+        "20",
+        "--quiet",
+    )
+    done = brimful("rfc2889", "-m", "lab:bridge,ports=4", *options, "--out", "s", cwd=tmp_path, check=0)
     tables = done.stdout[done.stdout.index("What was done of RFC 2889") :]
     assert "needs hardware" in tables
     assert "at least 20 addresses" in tables
+    assert "64  2.000 kpps" in tables
     assert "64, caching: " in brimful("verify", "s", cwd=tmp_path, check=0).stdout

@@ -1,15 +1,21 @@
 """The tests of RFC 2889 on switches of known truth, in virtual time."""
 
+from types import SimpleNamespace
+
 import pytest
 from brimful.errors import MeasureError
 from brimful.records import SwitchingPlan, read_run
 from brimful.report import rendering
+from brimful.report.suite.forwarding import congestion_table
+from brimful.report.suite.results import Result
 from brimful.report.verdicts import of_switching
+from brimful.suites.rfc2889 import usual_tests
 from brimful.switching.addresses import addresses
 from brimful.switching.manager import SwitchingRequest, run_switching
 from hypothesis import given
 from hypothesis import strategies as some
 from suites.model_switch import ModelSwitch
+from support import brimful
 
 PLANS = {
     "caching": {"first": 8, "most": 64},
@@ -153,6 +159,64 @@ def test_the_report_has_a_row_for_each_iteration(tmp_path, snapshot):
     run("caching", ModelSwitch(room=20), tmp_path / "r")
     text = rendering.text(read_run(tmp_path / "r"))
     assert text[text.index("Address caching", 1) : text.index("Set-up")] == snapshot
+
+
+def shares(*, free=0, congested=500, unsent=0):
+    """A run in which so many frames to the ports C and D were lost, of 1,000 and 2,000."""
+    directions = [
+        {"from": "a", "to": "c", "sent": 1000, "lost": free},
+        {"from": "a", "to": "d", "sent": 1000, "lost": congested // 2},
+        {"from": "b", "to": "d", "sent": 1000, "lost": congested - congested // 2},
+    ]
+    ports = [{"interface": name} for name in "abcd"]
+    trial = SimpleNamespace(invalid=None, directions=directions, sent=3000 - unsent, intended=3000)
+    return SimpleNamespace(trials=[trial], run=SimpleNamespace(traffic={"ports": ports}))
+
+
+@pytest.mark.parametrize(
+    ("control", "found", "blocking", "pressure"),
+    [
+        ({}, {}, "not seen", "no"),
+        ({}, {"free": 333}, "yes", "no"),
+        ({"free": 250}, {"free": 260}, "input limit, no verdict", "no"),
+        ({}, {"congested": 0, "unsent": 500}, "not seen", "yes, senders were held"),
+        ({}, {"congested": 0}, "not seen", "no loss: D was not congested"),
+    ],
+)
+def test_blocking_and_back_pressure_are_told_apart(control, found, blocking, pressure):
+    def result(test, file):
+        return Result(size="64", test=test, reason="done", text="", file=file)
+
+    table = congestion_table("", [result("control", shares(**control))], [result("congestion", shares(**found))])
+    assert table.rows[0][-2:] == [blocking, pressure]
+
+
+@pytest.mark.parametrize("ports", [3, 4, 5, 8])
+def test_a_suite_has_the_tests_that_its_ports_are_enough_for(ports):
+    measurer = f"lab:bridge,ports={ports}"
+    usual = usual_tests(measurer, knows_rate=True)
+    assert ("halves" in usual, "congestion" in usual) == (ports % 2 == 0, ports >= 4)
+    assert "congestion" not in usual_tests(measurer, knows_rate=False)
+    assert {"mesh", "forwarding", "caching", "broadcast"} <= set(usual)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("-m", "tester:eth1,eth2"), "name three ports or more"),
+        (("-m", "lab:bridge"), "ports=3"),
+        (("--sizes", "64,9000"), "--sizes: 9000 is no size"),
+        (("--tests", "caching,speed"), "--tests: there is no test 'speed'"),
+        (("--tests", "learning"), "--tests: learning builds on caching"),
+        (("--max-addresses", "0"), "--max-addresses"),
+        (("--rate", "fast"), "--rate"),
+        (("--on-invalid", "loss"), "loss"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(tmp_path, options, said):
+    refused = brimful("rfc2889", "-m", "lab:bridge,ports=3", "--quick", *options, cwd=tmp_path, check=2)
+    assert said in refused.stderr
+    assert "Traceback" not in refused.stderr
 
 
 def test_a_failed_flush_is_said(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,15 @@ from brimful.cli.signals import take_for_interrupt
 from brimful.cli.suite import finish, rounded
 from brimful.cli.traffic_options import labels_of
 from brimful.errors import UsageError
-from brimful.measurers.stations import open_stations
+from brimful.measurers.base import Measurer
+from brimful.measurers.opening import open_measurer
+from brimful.measurers.stations import Stations, open_stations
 from brimful.report.suite.requirements import read_requirements
 from brimful.report.suite.sections import SIZES
 from brimful.suites.manager import check_suite, run_suite
-from brimful.suites.rfc2889 import TESTS, SwitchSuiteRequest, expected_s, suite_of
+from brimful.suites.rfc2889 import TESTS, SwitchSuiteRequest, expected_s, suite_of, usual_tests
 from brimful.switching.addresses import MOST
+from brimful.throughput.manager import SearchRequest
 
 
 @click.command("rfc2889", cls=BedCommand)
@@ -34,7 +38,12 @@ from brimful.switching.addresses import MOST
     " addresses are learned at the second, the others watch for floods.",
 )
 @click.option("--sizes", metavar="BYTES,...", default=",".join(SIZES), show_default=True, help="Frame sizes with FCS.")
-@click.option("--tests", metavar="TEST,...", default=",".join(TESTS), show_default=True, help="The tests to make.")
+@click.option(
+    "--tests",
+    metavar="TEST,...",
+    help=f"The tests to make. Default: of {', '.join(TESTS)} those that the ports are enough for.",
+)
+@click.option("--max-load", metavar="LOAD", help="What 100 % is, the rate of a port. Default: the tester's.")
 @click.option("--quick", is_flag=True, help="Shorter and fewer trials; every page says so.")
 @click.option("--rate", callback=values.load, metavar="LOAD", help="Of test frames, and of learning in section 5.7.")
 @click.option(
@@ -73,23 +82,24 @@ from brimful.switching.addresses import MOST
 def rfc2889(**options: Any) -> int:  # noqa: ANN401
     """Test a switch as RFC 2889 says, in one record and one report.
 
-    The tests are the address caching capacity, the learning rate, ageing, errored frames, and broadcast frames; the
-    report lists every section and what was done of it. Each test has a record of its own below that of the suite; an
+    The tests are the throughput of many ports in several patterns, the forwarding rate, congestion control, broadcast
+    frames, the address caching capacity, the learning rate, ageing, and errored frames; the report lists every section
+    and what was done of it. Each test has a record of its own below that of the suite; an
     interrupted suite goes on with --resume. Exit code: 0 all made and all requirements met, 1 a requirement missed, 2
     wrong usage, 3 a test failed, 130 interrupted.
     """
     if options["html"]:
         reports.check_page(options["html"], options["out"])
     request = _request(options)
-    opener = partial(open_stations, request.measurer, flush_command=request.flush_command, timeout_s=options["timeout"])
-    check_suite(suite_of(request, opener))
+    openers = _openers(request, options["timeout"])
+    check_suite(suite_of(request, *openers))
     required = None if options["requirements"] is None else read_requirements(options["requirements"])
     take_for_interrupt()
     sizes, tests = len(request.sizes), len(request.tests)
     click.echo(f"{sizes} sizes, {tests} tests: about {rounded(expected_s(request))}", err=True)
     with open_progress(quiet=options["quiet"], verbose=options["verbose"]) as progress:
         done = run_suite(
-            suite_of(request, opener, note=progress.note),
+            suite_of(request, *openers, note=progress.note),
             out=options["out"],
             resume=options["resume"],
             progress=progress.note,
@@ -104,16 +114,37 @@ def _request(options: dict[str, Any]) -> SwitchSuiteRequest:
         if not size.isdecimal() or not 64 <= int(size) <= 1518:
             message = f"--sizes: {size} is no size of one frame from 64 to 1518 bytes"
             raise UsageError(message)
+    measurer, tests = options["measurer"], options["tests"]
+    usual = usual_tests(measurer, knows_rate=options["max_load"] is not None)
     return SwitchSuiteRequest(
-        measurer=options["measurer"],
+        search=SearchRequest(
+            measurer=measurer,
+            goals=[],
+            strategy="straddle",
+            max_load=options["max_load"],
+            # The tester's own ceiling is measured where it is the load that is 100 %.
+            calibrate=options["max_load"] is None,
+            on_invalid=options["on_invalid"],
+            on_error=options["on_error"],
+            labels=labels_of(options),
+        ),
         sizes=sizes,
-        tests=[test.strip() for test in options["tests"].split(",")],
+        tests=usual if tests is None else [test.strip() for test in tests.split(",")],
         is_quick=options["quick"],
         rate=options["rate"],
         most_addresses=options["max_addresses"],
         rest_s=options["ageing"],
         flush_command=options["flush_command"],
-        on_invalid=options["on_invalid"],
-        on_error=options["on_error"],
-        labels=labels_of(options),
     )
+
+
+def _openers(
+    request: SwitchSuiteRequest, timeout_s: float
+) -> tuple[Callable[[], Stations], Callable[[SearchRequest], Measurer]]:
+    """Give what opens the ports for sequences of frames, and for trials of a load."""
+
+    def measurer(search: SearchRequest) -> Measurer:
+        return open_measurer(search.measurer, timeout_s=timeout_s, tester_arguments=search.traffic["arguments"])
+
+    measurer_spec, flush_command = request.search.measurer, request.flush_command
+    return partial(open_stations, measurer_spec, flush_command=flush_command, timeout_s=timeout_s), measurer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import subprocess
 import time
 from collections.abc import Callable, Sequence
@@ -195,6 +196,19 @@ class TesterStations:
             message = f"brimful-tester stations: {one_line(reply['error'])}"
             raise MeasureError(message)
         return reply
+
+
+def port_count(spec: str) -> int:
+    """Give how many ports the text of ``--measurer`` names.
+
+    >>> port_count("tester:eth1,eth2,eth3"), port_count("lab:bridge,ports=4"), port_count("lab:bridge")
+    (3, 4, 2)
+    """
+    kind, _, rest = spec.partition(":")
+    if kind == "tester":
+        return len(rest.split(","))
+    found = re.search(r",ports=([0-9]{1,3})(?:,|$)", rest)
+    return int(found[1]) if found else LEAST_PORTS - 1
 
 
 def open_stations(spec: str, *, flush_command: str | None, timeout_s: float) -> TesterStations:

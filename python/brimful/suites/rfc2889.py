@@ -9,17 +9,21 @@ from typing import Any
 import msgspec
 
 from brimful.errors import MeasureError
-from brimful.measurers.base import Description
-from brimful.measurers.stations import Stations
+from brimful.measurers.base import Description, Measurer
+from brimful.measurers.stations import Stations, port_count
 from brimful.records import End, SwitchingPlan, read_run
 from brimful.records.experiment import fingerprint
+from brimful.suites import forwarding
 from brimful.suites.manager import SUBJECT, Suite
 from brimful.switching.addresses import RANDOM, SEQUENTIAL
 from brimful.switching.manager import SwitchingRequest, run_switching
 from brimful.switching.verification import claimed_results
+from brimful.throughput.manager import SearchRequest
 
-TESTS = ("broadcast", "caching", "learning", "ageing", "errored")
-_AT_EACH_SIZE = frozenset({"broadcast"})
+ONCE = ("caching", "learning", "ageing", "errored")
+"""Made at the first frame size only."""
+_OF_MANY_PORTS = (*forwarding.THROUGHPUTS, forwarding.FORWARDING, forwarding.CONTROL, forwarding.CONGESTION)
+TESTS = (*_OF_MANY_PORTS, "broadcast", *ONCE)
 _FIRST_ADDRESSES, _FIRST_RATE = 64, 1000
 _SIZES = [40, 63, 1519, 1522, 1523, 2000]
 """Of errored frames: below 64 bytes, and above 1518, which a tag may make 1522."""
@@ -42,6 +46,8 @@ class Extents(msgspec.Struct, frozen=True, kw_only=True):
     ageing_limit_s: float = 600.0
     trial_s: float = 30.0
     """Of errored and of broadcast frames."""
+    load_trial_s: float = 30.0
+    """Of sections 5.1 to 5.6."""
     settle_s: float = 2.0
 
 
@@ -56,6 +62,7 @@ QUICK = Extents(
     ageing_rounds=1,
     ageing_limit_s=5.0,
     trial_s=0.2,
+    load_trial_s=1.0,
     settle_s=0.2,
 )
 
@@ -63,7 +70,8 @@ QUICK = Extents(
 class SwitchSuiteRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What a user asked for."""
 
-    measurer: str
+    search: SearchRequest
+    """Its measurer, max load, policies and labels are those of every test; sizes and patterns are added."""
     sizes: list[str]
     tests: list[str]
     is_quick: bool = False
@@ -72,9 +80,6 @@ class SwitchSuiteRequest(msgspec.Struct, frozen=True, kw_only=True):
     rest_s: float = 310.0
     """Before each trial in which addresses are learned, where nothing makes the device forget."""
     flush_command: str | None = None
-    on_invalid: str
-    on_error: str
-    labels: dict[str, str] = {}
 
     @property
     def extents(self) -> Extents:
@@ -85,14 +90,27 @@ class SwitchSuiteRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     def fingerprint(self) -> str:
         """Digest what makes two suites the same."""
-        changeable = {"on_invalid", "on_error", "labels"}
-        facts = {name: value for name, value in msgspec.to_builtins(self).items() if name not in changeable}
-        return fingerprint(subject=SUBJECT, standard="RFC 2889", **facts)
+        facts = msgspec.to_builtins(self)
+        del facts["search"]
+        return fingerprint(subject=SUBJECT, standard="RFC 2889", search=self.search.fingerprint(), **facts)
+
+    def of_pattern(self, test: str, size: str) -> SearchRequest:
+        """Give the request of a test that has a pattern of traffic, at one size."""
+        pattern = forwarding.pattern_of(test, port_count(self.search.measurer))
+        arguments = [f"--frame-size={size}", f"--pattern={pattern}"]
+        return msgspec.structs.replace(self.search, traffic={"arguments": arguments, "ip": 4})
+
+
+def usual_tests(measurer: str, *, knows_rate: bool) -> list[str]:
+    """Give the tests that make sense of the ports that a measurer has."""
+    ports = port_count(measurer)
+    return [test for test in TESTS if forwarding.applies(test, ports, knows_rate=knows_rate)]
 
 
 def suite_of(
     request: SwitchSuiteRequest,
     open_stations: Callable[[], Stations],
+    open_measurer: Callable[[SearchRequest], Measurer],
     *,
     note: Callable[[str], None] = lambda text: None,
 ) -> Suite:
@@ -102,8 +120,8 @@ def suite_of(
     ----------
     request
         What to measure.
-    open_stations
-        Opens the ports.
+    open_stations, open_measurer
+        Open the ports for sequences of frames, and for trials of a load.
     note
         Gets what to say once.
     """
@@ -116,16 +134,25 @@ def suite_of(
             stations.close()
 
     def make(size: str, test: str, directory: Path, needed: Path) -> End:
+        if test in _OF_MANY_PORTS:
+            trials = forwarding.Trials(
+                search=request.of_pattern(test, size),
+                open_measurer=open_measurer,
+                trial_s=request.extents.load_trial_s,
+                rest_s=request.extents.settle_s,
+                note=note,
+            )
+            return forwarding.measure(test, trials, directory)
         capacity = _capacity(needed) if test == "learning" else None
         stations = open_stations()
         try:
             asked = SwitchingRequest(
-                measurer=request.measurer,
+                measurer=request.search.measurer,
                 plan=_plan(request, stations, test, int(size), capacity),
-                on_invalid=request.on_invalid,
-                on_error=request.on_error,
+                on_invalid=request.search.on_invalid,
+                on_error=request.search.on_error,
                 deviations=_deviations(request, stations, test),
-                labels=request.labels,
+                labels=request.search.labels,
             )
             return run_switching(asked, stations, out=directory, resume=directory.exists(), note=note).outcome.end
         finally:
@@ -133,16 +160,16 @@ def suite_of(
 
     return Suite(
         standard="RFC 2889",
-        measurer=request.measurer,
+        measurer=request.search.measurer,
         sizes=request.sizes,
         tests=request.tests,
         known=TESTS,
-        needs={"learning": "caching"},
-        once=frozenset(TESTS) - _AT_EACH_SIZE,
+        needs={"learning": "caching", forwarding.CONGESTION: forwarding.CONTROL},
+        once=frozenset(ONCE),
         is_quick=request.is_quick,
-        on_invalid=request.on_invalid,
-        on_error=request.on_error,
-        labels=request.labels,
+        on_invalid=request.search.on_invalid,
+        on_error=request.search.on_error,
+        labels=request.search.labels,
         deviations=["--quick: trials are shorter and fewer than RFC 2889 asks for"] if request.is_quick else [],
         fingerprint=request.fingerprint(),
         describe=describe,
@@ -154,7 +181,12 @@ def expected_s(request: SwitchSuiteRequest) -> float:
     """Forecast how long a suite takes, in seconds, where a command makes the device forget."""
     extents = request.extents
     trials = extents.most_addresses.bit_length() + 2
+    load_s = extents.load_trial_s + _OVERHEAD_S
     each_s = {
+        **dict.fromkeys(forwarding.THROUGHPUTS, 12 * load_s),
+        forwarding.FORWARDING: 11 * (load_s + extents.settle_s),
+        forwarding.CONTROL: load_s,
+        forwarding.CONGESTION: load_s,
         "broadcast": extents.trial_s,
         "caching": extents.patterns
         * trials
@@ -163,7 +195,7 @@ def expected_s(request: SwitchSuiteRequest) -> float:
         "ageing": extents.ageing_rounds * extents.ageing_limit_s,
         "errored": len(_SIZES) * (extents.trial_s + extents.settle_s + _OVERHEAD_S),
     }
-    number = {test: len(request.sizes) if test in _AT_EACH_SIZE else 1 for test in request.tests}
+    number = {test: 1 if test in ONCE else len(request.sizes) for test in request.tests}
     return sum(number[test] * (_SET_UP_S + each_s.get(test, 0.0)) for test in request.tests)
 
 

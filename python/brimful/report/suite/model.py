@@ -16,6 +16,7 @@ from brimful.report.delay import numbers
 from brimful.report.loss.model import greatest_without_loss, losses_of
 from brimful.report.recovery import model as recovery
 from brimful.report.suite import figures
+from brimful.report.suite.forwarding import congestion_table, forwarding_row
 from brimful.report.suite.results import Result, plan_of, results_of
 from brimful.report.suite.sections import (
     HARDWARE,
@@ -38,7 +39,15 @@ _TITLES = {
     "bursts": "Back-to-back frames (section 26.4, RFC 9004)",
     "recovery": "System recovery (section 26.5)",
     "reset": "Reset (section 26.6)",
+    "mesh": "Fully meshed throughput (section 5.1)",
+    "one-to-many": "Throughput, one port to many (section 5.2)",
+    "many-to-one": "Throughput, many ports to one (section 5.2)",
+    "backbone": "Throughput between two halves, both ways (section 5.3)",
+    "halves": "Throughput from one half to the other (section 5.4)",
+    "forwarding": "Maximum forwarding rate (section 5.6)",
+    "congestion": "Congestion control (section 5.5): A sends to C and D, B to D",
 }
+_OF_MANY_PORTS = ("mesh", "one-to-many", "many-to-one", "backbone", "halves")
 
 
 def build(file: RunFile) -> Document:
@@ -56,7 +65,7 @@ def build(file: RunFile) -> Document:
     """
     plan, results = plan_of(file), results_of(file)
     shown: list[Block] = [_sections(file, plan, results)]
-    shown += [block for test in plan.tests for block in _blocks(test, _of(results, test))]
+    shown += [block for test in plan.tests for block in _blocks(test, results)]
     if not results:
         shown.append(Sentence("There is no result: no test came to its end."))
     quick = ", quick" if plan.is_quick else ""
@@ -90,9 +99,12 @@ def _of(results: Sequence[Result], test: str) -> list[Result]:
     return [result for result in results if result.test == test]
 
 
-def _blocks(test: str, results: Sequence[Result]) -> list[Block]:
-    if not results:
+def _blocks(test: str, all_results: Sequence[Result]) -> list[Block]:
+    results = _of(all_results, test)
+    if not results or test == "control":
         return []
+    if test == "congestion":
+        return [congestion_table(_TITLES[test], _of(all_results, "control"), results)]
     if test not in _TABLES:
         return [block for result in results for block in _of_switch(result)]
     names, row = _TABLES[test]
@@ -175,7 +187,11 @@ def _recovery_row(file: RunFile) -> list[str]:
 
 
 _TABLES: Mapping[str, tuple[list[str], Callable[[RunFile], list[str]]]] = {
-    "throughput": (["throughput", "theoretical", "100 % is", "of 100 %", "regular"], _throughput_row),
+    **dict.fromkeys(
+        ("throughput", *_OF_MANY_PORTS),
+        (["throughput", "theoretical", "100 % is", "of 100 %", "regular"], _throughput_row),
+    ),
+    "forwarding": (["forwarding rate", "at the load", "forward pressure"], forwarding_row),
     "latency": (["load", "mean, 95 % interval", "min", "p50", "p99", "max"], _latency_row),
     "loss": (["greatest load", "lost there", "nothing lost up to", "loads"], _loss_row),
     "bursts": (["average frames", "least", "most", "std. deviation", "corrected buffer"], _burst_row),
@@ -186,7 +202,11 @@ _TABLES: Mapping[str, tuple[list[str], Callable[[RunFile], list[str]]]] = {
 
 
 def _throughputs(test: str, results: Sequence[Result]) -> Figure | None:
-    known = [result for result in results if test == "throughput" and result.value is not None and result.file]
+    known = [
+        result
+        for result in results
+        if test in ("throughput", *_OF_MANY_PORTS) and result.value is not None and result.file
+    ]
     if len(known) < 2:
         return None
     limits = [
@@ -196,11 +216,11 @@ def _throughputs(test: str, results: Sequence[Result]) -> Figure | None:
     unit = known[0].file.run.load_unit if known[0].file is not None else ""
     found = [result.value or 0.0 for result in known]
     return Figure(
-        title="Throughput over frame size",
+        title=f"{_TITLES[test].partition(' (')[0]} over frame size",
         draw=partial(figures.draw_throughputs, [result.size for result in known], found, limits, unit),
         caption="The throughput of each frame size, and dashed the theoretical limit of the link, or where that is not"
         " known the most that the tester could offer.",
-        key="throughputs",
+        key="throughputs" if test == "throughput" else f"throughputs-{test}",
     )
 
 

@@ -41,6 +41,10 @@ KINDS: Mapping[str, Kind] = {
     "bursts": Kind(_whole, lambda frames: f"{frames:.0f} frames", is_least=True),
     "recovery": Kind(units.parse_duration, units.format_delay, is_least=False),
     "reset": Kind(units.parse_duration, units.format_delay, is_least=False),
+    **dict.fromkeys(
+        ("mesh", "one-to-many", "many-to-one", "backbone", "halves"),
+        Kind(units.parse_load, units.format_load, is_least=True),
+    ),
     "caching": Kind(_whole, lambda count: f"{count:.0f} addresses", is_least=True),
     "learning": Kind(units.parse_load, units.format_load, is_least=True),
     "ageing": Kind(units.parse_duration, units.format_delay, is_least=True),

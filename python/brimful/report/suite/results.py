@@ -26,7 +26,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def value(self) -> float | None:
         """Its figure, in SI units: what requirements are about; null where it found none."""
-        return None if self.file is None else VALUES[self.test](self.file)
+        value = VALUES.get(self.test)
+        return None if self.file is None or value is None else value(self.file)
 
 
 def results_of(file: RunFile) -> list[Result]:
@@ -89,7 +90,7 @@ def _failed(file: RunFile) -> float | None:
 
 
 VALUES: Mapping[str, Callable[[RunFile], float | None]] = {
-    "throughput": _throughput,
+    **dict.fromkeys(("throughput", "mesh", "one-to-many", "many-to-one", "backbone", "halves"), _throughput),
     "latency": _latency,
     "loss": _loss,
     "bursts": _bursts,

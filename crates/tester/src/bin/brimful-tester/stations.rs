@@ -108,7 +108,7 @@ fn describe(ports: &[AnyPort]) -> Value {
     let ports = ports.iter().map(|port| {
         let name = port.sender.name();
         json!({
-            "name": name,
+            "interface": name,
             "longest_frame": port.sender.capabilities().max_frame_len,
             "speed_bps": brimful_netdev::link_speed(name),
         })

@@ -88,7 +88,7 @@ ENDING = [command for command in HERE if re.match(FINITE, command)]
 BEGUN = [
     command
     for command in HERE
-    if re.match(r"brimful (search|delay|rfc2544|compare -m) ", command) and command not in ENDING
+    if re.match(r"brimful (search|delay|rfc2544|rfc2889|compare -m) ", command) and command not in ENDING
 ]
 # What is there from the beginning is replaced last.
 BEGUN.sort(key=lambda command: "--out found" in command)

@@ -15,7 +15,7 @@ from loss import losing
 from paired import comparing
 from recovery import recovering
 from report.cases import EXAMPLES, example
-from suites import invented_suite
+from suites import invented_suite, model_switch
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA_1 = ROOT / "tests" / "schema_1"
@@ -32,6 +32,7 @@ def runs():
         "recovery": recovering.invented_run(Path("invented")),
         "loss": losing.invented_run(Path("invented")),
         "suite": invented_suite.made(),
+        "switching": model_switch.invented_run(Path("invented")),
         "comparison": comparing.invented_run(Path("invented")),
         "bisection": building.invented_run(Path("invented")),
         "delay": read_run(SCHEMA_1 / "delay" / "run.jsonl"),

@@ -2,6 +2,38 @@
 
 from brimful.measurers.base import Description
 from brimful.measurers.stations import BROADCAST, Exchange, Received, Sent
+from brimful.policies import Policies
+from brimful.records import SCHEMA, MeasurerFacts, Run, SwitchingPlan, collect
+from brimful.switching.loop import SwitchingLoop
+
+
+def invented_run(directory):
+    """The capacity of a switch with room for 20 addresses."""
+    switch = ModelSwitch(room=20)
+    plan = SwitchingPlan(
+        test="caching",
+        ports=switch.ports,
+        rate=1000.0,
+        patterns=["sequential", "random 1"],
+        first=8,
+        most=64,
+        forgets=switch.forgets,
+    )
+    run = Run(
+        schema=SCHEMA,
+        run_id="20210526T0756",
+        started="2021-05-26T07:56:00+00:00",
+        tool={"name": "brimful", "version": "0.1.0"},
+        command=["brimful"],
+        host={"cpu_model": "i7-4770", "kernel": "5.12"},
+        subject="switching",
+        measurer=MeasurerFacts("tester:p1,p2,p3"),
+        switching=plan,
+        device={"name": "switch"},
+    )
+    records = []
+    SwitchingLoop(plan, switch, Policies(), sink=records.append).run()
+    return collect(directory, [run, *records])
 
 
 class ModelSwitch:

@@ -70,8 +70,9 @@ def run_switching(
     reason = "a trial that was not made says nothing of the device"
     policies = Policies.without_loss(request.on_invalid, request.on_error, reason=reason)
 
+    description = checked_description(stations.describe(), where="what the stations say of themselves")
+
     def begin() -> Begun:
-        description = checked_description(stations.describe(), where="what the stations say of themselves")
         size = {"frame_size": str(request.plan.frame_size)}
         run = new_run(
             request.measurer,
@@ -87,7 +88,8 @@ def run_switching(
         return Begun(run)
 
     def perform(file: RunFile, sink: Sink) -> SwitchingRun:
-        loop = SwitchingLoop(plan_of(file), stations, policies, sink=sink, watch=Watch())
+        watch = Watch() if description.on_this_machine else None
+        loop = SwitchingLoop(plan_of(file), stations, policies, sink=sink, watch=watch)
         loop.resume(file.trials)
         return SwitchingRun(file.path, loop.run())
 

@@ -179,7 +179,7 @@ fn open(settings: &SwitchSettings) -> Result<Running, String> {
     let mut switch = Switch::new(
         settings.name.clone(),
         settings.datapath()?,
-        Ports::new(ports),
+        Ports::learning(ports, settings.learning()),
         pipeline,
         plane,
     );

@@ -17,7 +17,7 @@ pub mod daemon;
 pub mod dump;
 pub mod events;
 pub mod files;
-mod learned;
+pub mod learned;
 mod links;
 pub mod local;
 mod membership;

@@ -111,6 +111,11 @@ pub enum Request {
         /// The queue's number.
         queue: u32,
     },
+    /// Forgets which addresses are behind which port.
+    Forget {
+        /// Which switch.
+        switch: Option<String>,
+    },
     /// Copies what ports take and send to another.
     Mirror {
         /// Which switch.
@@ -253,6 +258,10 @@ pub fn answer(line: &str, handles: &Handles) -> Result<Value, String> {
         }
         Request::RemoveQueue { switch, port, queue } => {
             done(ask(handles, switch, move |switch| switch.remove_queue(&port, queue))?)
+        }
+        Request::Forget { switch } => {
+            ask(handles, switch, |switch| switch.ports.forget_addresses())?;
+            Ok(json!({}))
         }
         Request::Mirror { switch, output, ports } => {
             done(ask(handles, switch, move |switch| switch.mirror(&output, &ports))?)

@@ -18,7 +18,7 @@ use brimful_switch::events::DEFAULT_PACKET_IN_RATE;
 use brimful_switch::files::read_text;
 use brimful_switch::ofctl::{self, Ofctl, OfctlError, Outcome};
 use brimful_switch::settings::port::PortSettings;
-use brimful_switch::settings::{FailMode, Settings, SwitchSettings, default_versions};
+use brimful_switch::settings::{FailMode, Settings, SwitchSettings, default_addresses, default_versions};
 use brimful_switch::supervisor::{self, Watchdog};
 use brimful_switch::tables::genflow::Specification;
 use brimful_switch::tables::{ovs, tab};
@@ -143,6 +143,12 @@ struct Run {
     /// Entries of a table, at most.
     #[arg(long, default_value_t = Limits::default().entries)]
     entries: usize,
+    /// Addresses that outputs to NORMAL learn, at most.
+    #[arg(long, default_value_t = default_addresses())]
+    addresses: usize,
+    /// New addresses a second that they learn, at most; 0 for no limit.
+    #[arg(long, default_value_t = 0)]
+    learning_rate: u64,
     /// Number of data-plane threads.
     #[arg(long, default_value_t = 1)]
     threads: usize,
@@ -337,6 +343,8 @@ impl Run {
             },
             packet_in_rate: self.packet_in_rate,
             entries: self.entries,
+            addresses: self.addresses,
+            learning_rate: self.learning_rate,
             ports,
             mirrors: Vec::new(),
         };

@@ -48,6 +48,16 @@ def load(control: Path, switch: str | None, table: int, add: bool, file: Path) -
 @switch.command()
 @CONTROL
 @NAME
+def forget(control: Path, switch: str | None) -> None:
+    """Forget the addresses that outputs to NORMAL have learned."""
+    from brimful.switch import ask
+
+    ask(control, "forget", switch=switch)
+
+
+@switch.command()
+@CONTROL
+@NAME
 @click.option("--tab", is_flag=True, help="Write flows as records of .tab files.")
 @click.option("--counters", is_flag=True, help="Also print how many packets and bytes matched each flow.")
 def dump(control: Path, switch: str | None, tab: bool, counters: bool) -> None:

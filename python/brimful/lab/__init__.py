@@ -124,6 +124,11 @@ class Lab:
         return self._keepers[min(1, len(self._keepers) - 1)].namespace.command(argv)
 
     @property
+    def forget_command(self) -> list[str]:
+        """The command line that makes the device forget the addresses that it has learned; empty where nothing does."""
+        return self.device_command(self._settings.forget) if self._settings.forget else []
+
+    @property
     def tester_cpus(self) -> tuple[int, ...]:
         """CPUs that are the tester's alone: of its only thread, or of the one that sends and the one that receives."""
         return devices.tester_cpus(self._device)

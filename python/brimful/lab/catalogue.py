@@ -87,6 +87,8 @@ DEVICES: Mapping[Device, Row] = {
             Option("table", "FILE", ""),
             Option("threads", range(1, 3), 1),
             Option("back_end", ("fastest", "packet", "packet-blocks", "xdp-native", "xdp-generic"), "fastest"),
+            Option("addresses", range(1, switch.MOST_ADDRESSES + 1), switch.MOST_ADDRESSES),
+            Option("learning_rate", range(1_000_001), 0),
         ),
         check_needs=switch.find_switch,
     ),

@@ -77,6 +77,8 @@ class Settings:
     """The interfaces that forward, in the order of the tester's ports."""
     details: dict[str, str | int] = field(default_factory=dict)
     """What else there is to say of this device."""
+    forget: tuple[str, ...] = ()
+    """A program and its arguments: makes it forget the addresses that it has learned; empty where nothing does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +182,8 @@ def build_bridge(place: Place, *, work: int) -> Settings:
     links.configure(device, [*masters, "link set dev br0 up"])
     known = zip(TESTER_MACS, settings.ports, strict=False)
     links.configure_bridge(device, [f"fdb replace {mac} dev {port} master static" for mac, port in known])
-    return settings
+    forget = (tool("ip"), "link", "set", "dev", "br0", "type", "bridge", "fdb_flush")
+    return replace(settings, forget=forget)
 
 
 def build_router(place: Place, *, work: int) -> Settings:

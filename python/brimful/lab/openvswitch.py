@@ -10,7 +10,7 @@ from brimful.lab import devices, switch
 from brimful.lab.devices import LEAST_PORTS, Input, Place, Settings
 from brimful.lab.programs import Ending, find_program
 
-_TOOLS = ("ovs-vswitchd", "ovsdb-server", "ovsdb-tool", "ovs-vsctl", "ovs-ofctl")
+_TOOLS = ("ovs-vswitchd", "ovsdb-server", "ovsdb-tool", "ovs-vsctl", "ovs-ofctl", "ovs-appctl")
 _SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
 _QUIET = ("-vconsole:warn", "-vsyslog:off", "-vfile:off")
 _TAP = "/dev/net/tun"
@@ -88,4 +88,5 @@ def build_open_vswitch(place: Place, *, back_end: str) -> Settings:
     device.run([tools["ovs-ofctl"], "add-flows", f"unix:{directory}/ovs0.mgmt", "-"], text=flows)
     version = subprocess.run([tools["ovs-vswitchd"], "--version"], capture_output=True, text=True, check=False).stdout
     details: dict[str, str | int] = {"version": version.partition("\n")[0].rpartition(" ")[2], "back_end": back_end}
-    return Settings(Input.PROGRAM, 0, 0, ends, details)
+    forget = (tools["ovs-appctl"], "-t", f"{directory}/switch.ctl", "fdb/flush", "ovs0")
+    return Settings(Input.PROGRAM, 0, 0, ends, details, forget)

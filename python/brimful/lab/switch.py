@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from brimful.errors import MeasureError, UsageError
@@ -11,6 +12,8 @@ from brimful.lab.programs import Ending, find_own_program
 
 _SWITCH = "brimful-switchd"
 _CHECK_SEQUENCE_LEN = 4
+MOST_ADDRESSES = 1 << 16
+"""That it learns, where nothing else is said."""
 FORWARDING = "in_port=1,actions=output:2\nin_port=2,actions=output:1\n"
 """What it does when no table is given, between two ports."""
 LEARNING = "actions=NORMAL\n"
@@ -26,7 +29,9 @@ def find_switch() -> str:
     return found
 
 
-def build_switch(place: Place, *, table: str, threads: int, back_end: str) -> Settings:
+def build_switch(
+    place: Place, *, table: str, threads: int, back_end: str, addresses: int, learning_rate: int
+) -> Settings:
     """Let the switch pass frames between the device's ends, which are its ports 1, 2 and so on."""
     switch, programs = find_switch(), place.programs
     default = "forwarding" if place.ports == LEAST_PORTS else "learning"
@@ -41,6 +46,9 @@ def build_switch(place: Place, *, table: str, threads: int, back_end: str) -> Se
     longest = f"--max-frame-len={place.mtu + ETHERNET_LEN - _CHECK_SEQUENCE_LEN}"
     control = f"--control={programs.directory}/switch.sock"
     command = [switch, *joined, f"--back-end={back_end}", longest, control, f"--threads={threads}", f"--tables={path}"]
+    command += [f"--addresses={addresses}", f"--learning-rate={learning_rate}"]
     programs.start(_SWITCH, command, Ending.SIGNAL).wait_for("ready:")
     details: dict[str, str | int] = {"table": table or default, "threads": threads, "back_end": back_end}
-    return Settings(Input.PROGRAM, 0, 0, ends, details)
+    details |= {"addresses": addresses, "learning_rate": learning_rate}
+    forget = (sys.executable, "-m", "brimful", "switch", "forget", control)
+    return Settings(Input.PROGRAM, 0, 0, ends, details, forget)

@@ -9,7 +9,7 @@ use brimful_netdev::Receiver;
 
 use super::view::{Members, PortView};
 use super::{Input, SwitchPort};
-use crate::learned::Learned;
+use crate::learned::{Learned, LearningLimits};
 
 /// The ports of a switch, by number. They may come and go while frames pass.
 pub struct Ports {
@@ -35,8 +35,13 @@ impl fmt::Debug for Ports {
 impl Ports {
     /// Of one switch.
     pub fn new(ports: impl IntoIterator<Item = Arc<SwitchPort>>) -> Self {
+        Self::learning(ports, LearningLimits::default())
+    }
+
+    /// Of one switch that learns addresses within limits.
+    pub fn learning(ports: impl IntoIterator<Item = Arc<SwitchPort>>, limits: LearningLimits) -> Self {
         let by_number: Members = ports.into_iter().map(|port| (port.number, port)).collect();
-        let learned = Arc::new(Learned::default());
+        let learned = Arc::new(Learned::within(limits));
         let view = RwLock::new(Arc::new(PortView::of(
             &by_number,
             Arc::clone(&learned),
@@ -75,6 +80,11 @@ impl Ports {
         let members = self.members();
         let named = members.values().map(|port| (port.name.clone(), port.number));
         named.collect()
+    }
+
+    /// Nobody has been seen behind any port from now on.
+    pub fn forget_addresses(&self) {
+        self.learned.forget_all();
     }
 
     /// One of them.

@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use crate::channel::{Credentials, Endpoint, Peers, Protocol, TlsFiles};
 use crate::events::DEFAULT_PACKET_IN_RATE;
+use crate::learned::LearningLimits;
 
 use port::{MirrorSettings, PortSettings, check_mirror, in_range};
 
@@ -70,6 +71,12 @@ pub struct SwitchSettings {
     /// Entries of a table at most; 1,048,576 by default.
     #[serde(default = "default_entries")]
     pub entries: usize,
+    /// Addresses that outputs to `NORMAL` learn at most; 65,536 by default.
+    #[serde(default = "default_addresses")]
+    pub addresses: usize,
+    /// New addresses a second that they learn, 0 for no limit; no limit by default.
+    #[serde(default)]
+    pub learning_rate: u64,
     /// Its ports.
     #[serde(rename = "port")]
     pub ports: Vec<PortSettings>,
@@ -108,6 +115,11 @@ fn default_packet_in_rate() -> u64 {
 
 fn default_entries() -> usize {
     Limits::default().entries
+}
+
+/// How many addresses a switch learns.
+pub fn default_addresses() -> usize {
+    LearningLimits::default().addresses
 }
 
 impl Settings {
@@ -153,6 +165,12 @@ impl SwitchSettings {
         self.datapath()?;
         in_range(&format!("{}: threads", self.name), self.threads, 1, MOST_THREADS)?;
         in_range(&format!("{}: entries", self.name), self.entries, 1, MOST_COUNTERS)?;
+        in_range(
+            &format!("{}: addresses", self.name),
+            self.addresses,
+            1,
+            default_addresses(),
+        )?;
         if self.fail_mode == FailMode::Standalone && self.state.is_some() {
             return Err(format!(
                 "{}: tables cannot be kept in a file and be put aside without a controller: leave out state or fail_mode",
@@ -175,6 +193,14 @@ impl SwitchSettings {
         }
         self.versions()?;
         self.endpoints().map(|_| ())
+    }
+
+    /// What it learns at most.
+    pub fn learning(&self) -> LearningLimits {
+        LearningLimits {
+            addresses: self.addresses,
+            rate: self.learning_rate,
+        }
     }
 
     /// The numbers of its ports by the names of their interfaces.

@@ -30,6 +30,7 @@ with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as kernel:
 """
 PLANS = {
     "caching": {"first": 8, "most": 256},
+    "learning": {},
     "ageing": {"rounds": 2, "limit_s": 4.0},
     "errored": {"sizes": [40, 63, 1519, 1522, 1523, 2000], "frames": 10},
     "broadcast": {"frames": 100},
@@ -39,7 +40,7 @@ pytestmark = pytest.mark.usefixtures("labs_permitted")
 
 def measure(lab, test, out, *commands, device="bridge", **facts):
     """Set a device with commands of `ip`, `bridge` and others where it is, and make one test of it."""
-    stations = stations_in(lab, f"{device},ports=3", flush_command=facts.pop("flush", None), timeout_s=30.0)
+    stations = stations_in(lab, f"{device},ports=3", flush_command=None, timeout_s=30.0)
     try:
         for command in commands:
             words = command.split() if isinstance(command, str) else command
@@ -78,10 +79,23 @@ def test_the_capacity_of_a_bridge_is_its_limit_less_one(tmp_path, entries, first
 def test_the_capacity_of_open_vswitch_is_its_limit_less_one(tmp_path):
     lab = open_if_installed("ovs,ports=3")
     directory = lab._programs[-1].log.parent
-    flush = f"ovs-appctl -t {directory}/switch.ctl fdb/flush ovs0"
     setting = f"ovs-vsctl --db=unix:{directory}/database.sock set bridge ovs0 other_config:mac-table-size=64"
-    result = measure(lab, "caching", tmp_path / "r", setting, device="ovs", flush=flush, first=60, most=128)
+    result = measure(lab, "caching", tmp_path / "r", setting, device="ovs", first=60, most=128)
     assert (result["sequential"].verdict, result["sequential"].value) == ("found", 63)
+
+
+def test_the_learning_rate_of_our_switch_is_the_one_it_has(tmp_path):
+    lab = open_if_installed("switch,ports=3,learning_rate=1000")
+    plan = {"first": 1120, "most": 1200, "width": 0.01, "addresses": 400, "attempts": 3}
+    result = measure(lab, "learning", tmp_path / "r", device="switch", **plan)[""]
+    # Addresses of 50 ms may come at once: 400 are learned in time at up to 1000 * 400 / 350 a second.
+    assert (result.verdict, result.value) == ("found", pytest.approx(1143, rel=0.02))
+
+
+def test_the_capacity_of_our_switch_is_its_limit_less_one(tmp_path):
+    lab = open_if_installed("switch,ports=3,addresses=20")
+    result = measure(lab, "caching", tmp_path / "r", device="switch", first=16, most=32)["sequential"]
+    assert (result.verdict, result.value) == ("found", 19)
 
 
 def test_a_bridge_that_does_not_learn_never_passes(tmp_path):

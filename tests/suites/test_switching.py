@@ -91,6 +91,14 @@ def test_the_learning_rate_is_that_of_the_device(tmp_path, rate, bucket):
     assert value == pytest.approx(truth, rel=0.02)
 
 
+def test_a_rate_fails_with_the_last_attempt(tmp_path):
+    facts = {"first": 900, "most": 1200, "addresses": 400, "attempts": 3}
+    once = run("learning", ModelSwitch(rate=1000, bucket=1), tmp_path / "r", **{**facts, "attempts": 1}).end
+    outcome = run("learning", ModelSwitch(rate=1000, bucket=1), tmp_path / "s", **facts)
+    assert outcome.results[0].value == pytest.approx(1000, rel=0.01)
+    assert once.trials < outcome.end.trials < 3 * once.trials
+
+
 def test_a_device_that_learns_at_once_has_a_least_rate(tmp_path):
     assert found("learning", ModelSwitch(), tmp_path / "r") == ("at-least", 10_000.0)
 

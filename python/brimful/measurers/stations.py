@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import re
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -20,8 +19,7 @@ from brimful.measurers.tester import tester_program
 
 BROADCAST = "ff:ff:ff:ff:ff:ff"
 LEAST_PORTS = 3
-_FORGET = {"bridge": "ip link set dev br0 type bridge fdb_flush"}
-"""What makes devices of labs forget the addresses that they have learned."""
+_OWN_FORGETTING = "a command of the lab"
 _LONGEST_FRAME_SIZE = 2000
 """What the tester's ports of a lab can send at least, whatever the device takes."""
 
@@ -122,12 +120,12 @@ class TesterStations:
         ports: Sequence[str],
         *,
         forgets: str,
-        run: Callable[[str], subprocess.CompletedProcess[str]],
+        forget: Sequence[str],
         lab: Lab | None = None,
     ) -> None:
         self.ports = ports
         self.forgets = forgets
-        self._program, self._run, self._lab = program, run, lab
+        self._program, self._forget, self._lab = program, forget, lab
         self._next_id = 1
 
     def describe(self) -> Description:
@@ -168,10 +166,10 @@ class TesterStations:
         MeasureError
             When it fails.
         """
-        done = self._run(self.forgets)
+        done = subprocess.run(self._forget, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             said = one_line(done.stderr.strip() or f"exit code {done.returncode}")
-            message = f"--flush-command {self.forgets!r}: {said}"
+            message = f"the device does not forget its addresses by {self.forgets}: {said}"
             raise MeasureError(message)
 
     def now(self) -> float:
@@ -236,8 +234,8 @@ def open_stations(spec: str, *, flush_command: str | None, timeout_s: float) -> 
         message = f"measurer {spec!r}: name three ports or more, like tester:eth1,eth2,eth3 or lab:bridge,ports=3"
         raise UsageError(message)
     command = [tester_program(), "stations", *(word for port in ports for word in ("--port", port))]
-    run = functools.partial(subprocess.run, shell=True, capture_output=True, text=True, check=False)
-    return TesterStations(_program(command, timeout_s), ports, forgets=flush_command or "", run=run)
+    forget = ["sh", "-c", flush_command or ":"]
+    return TesterStations(_program(command, timeout_s), ports, forgets=flush_command or "", forget=forget)
 
 
 def stations_in(lab: Lab, device: str, *, flush_command: str | None, timeout_s: float) -> TesterStations:
@@ -257,13 +255,11 @@ def stations_in(lab: Lab, device: str, *, flush_command: str | None, timeout_s: 
         mtu = _LONGEST_FRAME_SIZE - ETHERNET_LEN
         links.configure(lab.tester, [f"link set dev {port} mtu {mtu}" for port in ports])
 
-        def run(command: str) -> subprocess.CompletedProcess[str]:
-            argv = lab.device_command(["sh", "-c", command])
-            return subprocess.run(argv, capture_output=True, text=True, check=False)
-
         command = lab.command([tester_program(), "stations", *(word for port in ports for word in ("--port", port))])
-        forgets = flush_command or _FORGET.get(device.partition(",")[0], "")
-        return TesterStations(_program(command, timeout_s), ports, forgets=forgets, run=run, lab=lab)
+        forgets, forget = _OWN_FORGETTING if lab.forget_command else "", lab.forget_command
+        if flush_command:
+            forgets, forget = flush_command, lab.device_command(["sh", "-c", flush_command])
+        return TesterStations(_program(command, timeout_s), ports, forgets=forgets, forget=forget, lab=lab)
     except BaseException:
         lab.close()
         raise

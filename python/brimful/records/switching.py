@@ -30,6 +30,8 @@ class SwitchingPlan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
     """Test ``learning``: the search ends when the bounds are this share of the upper one apart, or 1."""
     addresses: int = 0
     """Test ``learning``: addresses of each trial."""
+    attempts: int = 1
+    """Test ``learning``: so many trials in a row fail before their rate does, as programs may stand still for a moment."""
     rounds: int = 1
     """Of the test ``ageing``."""
     limit_s: float = 0.0

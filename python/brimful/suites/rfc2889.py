@@ -27,6 +27,8 @@ TESTS = (*_OF_MANY_PORTS, "broadcast", *ONCE)
 _FIRST_ADDRESSES, _FIRST_RATE = 64, 1000
 _SIZES = [40, 63, 1519, 1522, 1523, 2000]
 """Of errored frames: below 64 bytes, and above 1518, which a tag may make 1522."""
+_ATTEMPTS = 3
+"""Trials at a rate of learning that fail before the rate does."""
 _SET_UP_S, _OVERHEAD_S = 2.0, 0.6
 
 
@@ -191,7 +193,7 @@ def expected_s(request: SwitchSuiteRequest) -> float:
         "caching": extents.patterns
         * trials
         * (extents.settle_s + _OVERHEAD_S + extents.most_addresses / extents.rate / 2),
-        "learning": 12 * (extents.settle_s + _OVERHEAD_S + extents.learned / extents.rate),
+        "learning": 24 * (extents.settle_s + _OVERHEAD_S + extents.learned / extents.rate),
         "ageing": extents.ageing_rounds * extents.ageing_limit_s,
         "errored": len(_SIZES) * (extents.trial_s + extents.settle_s + _OVERHEAD_S),
     }
@@ -219,6 +221,7 @@ def _plan(request: SwitchSuiteRequest, stations: Stations, test: str, size: int,
             "first": _FIRST_RATE,
             "most": extents.most_rate,
             "width": extents.width,
+            "attempts": _ATTEMPTS,
             "addresses": extents.learned if capacity is None else min(capacity, extents.learned),
         },
         "ageing": {"rounds": extents.ageing_rounds, "limit_s": extents.ageing_limit_s},
@@ -245,5 +248,7 @@ def _capacity(caching: Path) -> int:
 def _deviations(request: SwitchSuiteRequest, stations: Stations, test: str) -> list[str]:
     found = ["--quick: trials are shorter and fewer than RFC 2889 asks for"] if request.is_quick else []
     if stations.forgets and test in ("caching", "learning", "ageing"):
-        found.append(f"between trials {stations.forgets!r} makes the device forget its addresses; it does not age them")
+        found.append(
+            f"between trials {stations.forgets} makes the device forget its addresses: no wait for their ageing"
+        )
     return found

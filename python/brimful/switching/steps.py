@@ -107,15 +107,18 @@ def _capacity(pattern: str, search: Search) -> SwitchingResult:
 
 def _learning(plan: SwitchingPlan, trials: Sequence[Trial]) -> Step | Results:
     search = Search(first=plan.first, most=plan.most, width=plan.width)
-    too_slow = ""
+    too_slow, failures = "", 0
     for trial in of_step(trials, "learning"):
         if blind(trial):
             return [SwitchingResult(name="", verdict=NOTHING, text=blind(trial))]
         if trial.extra.get("too_slow"):
             too_slow = "the tester sends no faster"
             search.note(round(trial.load), passed=False)
-        else:
-            search.note(round(trial.load), passed=is_known(trial))
+            continue
+        failures = 0 if is_known(trial) else failures + 1
+        if failures in (0, plan.attempts):
+            search.note(round(trial.load), passed=failures == 0)
+            failures = 0
     number = search.next()
     if number is not None:
         return Step(

@@ -164,7 +164,8 @@ class StationTrials:
                 " off, so that what is flooded cannot be told from what is known"
             )
         if self.number and self._missing(own, addresses(pattern, 1, self.number - 1), watchers):
-            how = f"{self._stations.forgets!r} did not make it forget" if self._stations.forgets else "rest longer"
+            forgets = self._stations.forgets
+            how = f"{forgets} does not make it forget them" if forgets else "rest longer"
             message = f"the device still knows addresses of an earlier trial: {how}; see --ageing and --flush-command"
             raise MeasureError(message)
         return ""

@@ -68,7 +68,7 @@ _RFC2889: Rows = (
     ("5.9", "Errored frames: bad check sequence", HARDWARE, "a driver must send frames with a check sequence given"),
     ("5.9", "Errored frames: dribble bits, alignment", HARDWARE, "programs send whole octets"),
     ("5.10", "Broadcast frames", OTHERWISE, "copies at one rate and latency of one frame; no throughput is searched"),
-    ("A, B", "Bursts, frame based or time based load", NOT_APPLICABLE, "constant load, a number of frames"),
+    ("A, B", "Bursts, frame based or time based load", OTHERWISE, "constant load; frame based: a number of frames"),
 )
 SECTIONS = {"RFC 2544": _RFC2544, RFC2889: _RFC2889}
 """By standard."""

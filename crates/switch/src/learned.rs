@@ -110,7 +110,7 @@ impl Learned {
 }
 
 impl Known {
-    /// Whether there is room for a new address within so many a second, which it then takes.
+    /// Whether there is room for a new address within a rate, which it then takes.
     fn may_learn(&mut self, rate: u64, now: u64) -> bool {
         let Some(cost_ns) = 1_000_000_000_u64.checked_div(rate) else {
             return true;

@@ -31,7 +31,7 @@ class SwitchingPlan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
     addresses: int = 0
     """Test ``learning``: addresses of each trial."""
     attempts: int = 1
-    """Test ``learning``: so many trials in a row fail before their rate does, as programs may stand still for a moment."""
+    """Test ``learning``: N trials in a row fail before their rate does: programs may stand still."""
     rounds: int = 1
     """Of the test ``ageing``."""
     limit_s: float = 0.0

@@ -42,7 +42,7 @@ def pattern_of(test: str, ports: int) -> str:
 
 
 def applies(test: str, ports: int, *, knows_rate: bool) -> bool:
-    """Say whether a test makes sense of so many ports, and whether the rate of the ports is known."""
+    """Give whether a test makes sense of a number of ports, where their rate is known or not."""
     if test in (CONGESTION, CONTROL):
         return ports >= _CONGESTION_PORTS and knows_rate
     return ports % 2 == 0 or test not in (BACKBONE, HALVES)

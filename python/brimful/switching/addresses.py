@@ -15,7 +15,7 @@ SEQUENTIAL, RANDOM = "sequential", "random"
 _FIRST = 0x0262_6610_0000
 """Labs use lower ones."""
 _TRIALS = 100
-"""After so many trials, sequential addresses are used again."""
+"""After this number of trials, sequential addresses are used again."""
 
 
 def addresses(pattern: str, count: int, trial: int) -> list[str]:

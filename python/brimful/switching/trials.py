@@ -55,7 +55,7 @@ class StationTrials:
         """Nothing to do: the number of the next trial follows from those that there are."""
 
     def close(self) -> None:
-        """Leave the stations to whoever opened them."""
+        """Leave the stations to the caller."""
 
     def learned(self, step: Step) -> TrialOutput:
         """Have addresses learned, and send a frame to each: what is known is not flooded."""

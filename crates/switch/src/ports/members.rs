@@ -82,7 +82,7 @@ impl Ports {
         named.collect()
     }
 
-    /// Nobody has been seen behind any port from now on.
+    /// Forgets which addresses are behind which port.
     pub fn forget_addresses(&self) {
         self.learned.forget_all();
     }

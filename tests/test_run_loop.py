@@ -107,6 +107,20 @@ def test_a_direction_that_is_dead_at_any_load_ends_the_search_at_once():
     assert result.trials[0].lost > 0
 
 
+def test_a_dead_port_of_many_is_named_where_the_search_ends():
+    class Meshed(OneWayDead):
+        def measure(self, load, duration_s, *, stop_above=None):
+            output = super().measure(load, duration_s, stop_above=stop_above)
+            named = {
+                "code": "starved-ports",
+                "text": "1 of 8 ports had less than half of its share: b (received nothing)",
+            }
+            return msgspec.structs.replace(output, warnings=[named])
+
+    result, _ = run(Meshed(alive_below=0))
+    assert "at 9001/s (1 of 8 ports had less than half of its share: b (received nothing)): see to" in result.end.text
+
+
 class Silent(Troubled):
     """A device that returns nothing above a load, measured by a program that tells no directions."""
 

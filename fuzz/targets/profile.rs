@@ -24,7 +24,7 @@ fn send(profile: &Profile) {
     };
     let mut buffer = vec![0; longest];
     for port in [0, 1] {
-        let stream = profile.stream(port).expect("sizes were fine a moment ago");
+        let stream = profile.stream(port, 1 - port).expect("sizes were fine a moment ago");
         for sequence in [0, 1, 1_000_003] {
             let stamp = Stamp {
                 trial: 1,

@@ -1,12 +1,13 @@
 use std::collections::BTreeMap;
 
+use brimful_trial::Nanoseconds;
 use brimful_trial::program::DelayReport;
 use serde::Serialize;
 
 use crate::attribution::{Account, Counted, Direction, lost_before_sent};
 use crate::receiving_lane::ReceivingLane;
 use crate::sending_lane::SendingLane;
-use crate::{FlowsReport, PacingReport, Profile, Stream, TrialPlan};
+use crate::{FlowsReport, LoadShape, PacingReport, Profile, Routes, SendingOrder, Stream, TrialPlan};
 
 /// What is known of one direction after a trial.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -32,7 +33,7 @@ pub struct DirectionReport {
     /// Frames that arrived after the end of sending, within the contract; they do not count as lost.
     pub stragglers: u64,
     /// Frames that the queue of the attached receiver refused at once (veth); part of `lost` unless a copy arrived.
-    /// Nothing where the port sends to several, as the queue does not tell them apart.
+    /// Nothing where the port sends to several, as the queue does not distinguish them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sent_into_full_queue: Option<u64>,
     /// Frames that arrived with a wrong checksum; they count as lost.
@@ -65,6 +66,30 @@ pub(crate) struct Lanes {
     pub(crate) lost_before_sent: Option<(usize, u64)>,
     /// The most frames by which a port was ahead of another one.
     pub(crate) slip: u64,
+}
+
+/// The sending halves of a trial. Two ports are evenly interleaved; more have the same slots (RFC 2889 section 5.1.3), for
+/// which patterns are made.
+pub(crate) fn sending_lanes(
+    routes: &Routes,
+    ports: usize,
+    plan: &TrialPlan,
+    start: Nanoseconds,
+    shape: &LoadShape,
+) -> Vec<SendingLane> {
+    let lane = |(index, order): (usize, &SendingOrder)| {
+        let schedule = plan.schedule(order, start, shape);
+        let is_between = ports == 2 && index == 1;
+        SendingLane::new(
+            order,
+            if is_between {
+                schedule.offset_by_half_a_period()
+            } else {
+                schedule
+            },
+        )
+    };
+    routes.orders().iter().enumerate().map(lane).collect()
 }
 
 /// The receiving halves of a trial.

@@ -3,8 +3,7 @@
 use brimful_trial::program::MeasureRequest;
 use brimful_trial::{Load, Nanoseconds, Ratio, TrialInput};
 
-use crate::sending_lane::SendingLane;
-use crate::{LoadShape, PacingBounds, Routes, Schedule, SendingOrder};
+use crate::{LoadShape, PacingBounds, Schedule, SendingOrder};
 
 /// The times that make up the contract of a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,28 +51,8 @@ impl TrialPlan {
         self.schedule(order, Nanoseconds::ZERO, &LoadShape::Even).count()
     }
 
-    /// The sending halves of a trial. Two ports are evenly interleaved; more have the same slots (RFC 2889 section
-    /// 5.1.3), which a pattern is made for.
-    pub(crate) fn lanes(
-        &self,
-        routes: &Routes,
-        ports: usize,
-        start: Nanoseconds,
-        shape: &LoadShape,
-    ) -> Vec<SendingLane> {
-        let lane = |(index, order): (usize, &SendingOrder)| {
-            let schedule = self.schedule(order, start, shape);
-            let schedule = if ports == 2 && index == 1 {
-                schedule.offset_by_half_a_period()
-            } else {
-                schedule
-            };
-            SendingLane::new(order, schedule)
-        };
-        routes.orders().iter().enumerate().map(lane).collect()
-    }
-
-    fn schedule(&self, order: &SendingOrder, start: Nanoseconds, shape: &LoadShape) -> Schedule {
+    /// When one port sends its frames.
+    pub(crate) fn schedule(&self, order: &SendingOrder, start: Nanoseconds, shape: &LoadShape) -> Schedule {
         Schedule::new(start, self.load_of(order), self.duration, shape)
     }
 }

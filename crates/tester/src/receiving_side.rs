@@ -2,6 +2,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use brimful_netdev::{MAX_BURST, MonotonicTime, Receiver};
+use brimful_trial::program::Polls;
 use brimful_trial::{Counts, Nanoseconds, Ratio};
 
 use crate::Clock;
@@ -34,6 +35,8 @@ pub(crate) struct ReceivingSide<'t, R> {
     /// The ports at which a learning frame has arrived.
     pub(crate) learnt: Vec<bool>,
     pub(crate) work: Work,
+    /// Of all ports, one after the other.
+    polls: Polls,
     noted: Noted,
     next_check: Nanoseconds,
 }
@@ -84,6 +87,7 @@ impl<'t, R: Receiver> ReceivingSide<'t, R> {
             lanes: Vec::new(),
             stale: 0,
             work: Work::default(),
+            polls: Polls::new(),
             noted: Noted::default(),
             next_check: Nanoseconds::ZERO,
         }
@@ -91,13 +95,10 @@ impl<'t, R: Receiver> ReceivingSide<'t, R> {
 
     /// Takes in what has arrived, while frames are sent.
     pub(crate) fn turn(&mut self, clock: &impl Clock, now: Nanoseconds) -> io::Result<Turn> {
-        let may_be_late = self.may_be_late();
-        for lane in &mut self.lanes {
-            if may_be_late {
-                lane.delay.polls.poll_for_noted();
-            } else {
-                lane.delay.polls.poll(now);
-            }
+        if self.may_be_late() {
+            self.polls.poll_for_noted();
+        } else {
+            self.polls.poll(now);
         }
         if now >= self.next_check {
             self.next_check = now + WINDOW;
@@ -119,9 +120,16 @@ impl<'t, R: Receiver> ReceivingSide<'t, R> {
 
     /// The ports are not polled for a while, because nothing is on its way.
     pub(crate) fn rest(&mut self) {
-        for lane in &mut self.lanes {
-            lane.delay.polls.rest();
+        self.polls.rest();
+    }
+
+    /// What arrived in each direction, now that the trial is over.
+    pub(crate) fn into_lanes(self) -> Vec<ReceivingLane> {
+        let mut lanes = self.lanes;
+        for lane in &mut lanes {
+            lane.delay.polls = self.polls.clone();
         }
+        lanes
     }
 
     /// Takes in one burst of each port and gives how many frames that were.

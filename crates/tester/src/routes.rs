@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use crate::division::quotient;
-use crate::traffic_pattern::{Part, Parts};
+use crate::traffic_pattern::{Allotment, Part};
 use crate::{Share, TrafficPattern};
 
 /// The directions of a bed of ports, and in which order each port sends in them.
@@ -71,25 +71,25 @@ impl Routes {
             directions: Vec::new(),
             orders: Vec::new(),
         };
-        for parts in pattern.parts(ports, is_both_ways)? {
-            let share = shares.get(parts.from).copied().unwrap_or(Share::WHOLE);
-            routes.add(&parts, share);
+        for allotment in pattern.allotments(ports, is_both_ways)? {
+            let share = shares.get(allotment.from).copied().unwrap_or(Share::WHOLE);
+            routes.add(&allotment, share);
         }
         Ok(routes)
     }
 
-    fn add(&mut self, parts: &Parts, share: Share) {
-        let weights: Vec<_> = parts.parts.iter().map(|part| part.weight).collect();
+    fn add(&mut self, allotment: &Allotment, share: Share) {
+        let weights: Vec<_> = allotment.parts.iter().map(|part| part.weight).collect();
         let round = spread(&weights);
         let first = self.directions.len();
         let order = self.orders.len();
-        for (index, &Part { to, .. }) in parts.parts.iter().enumerate() {
+        for (index, &Part { to, .. }) in allotment.parts.iter().enumerate() {
             let places = (0..)
                 .zip(&round)
                 .filter(|&(_, &own)| own == index)
                 .map(|(place, _)| place);
             self.directions.push(Direction {
-                from: parts.from,
+                from: allotment.from,
                 to,
                 order,
                 turns: Turns {
@@ -108,8 +108,8 @@ impl Routes {
             }
         };
         self.orders.push(SendingOrder {
-            from: parts.from,
-            share: share.ratio() * f64::from(weights.iter().sum::<u32>()) / f64::from(parts.whole),
+            from: allotment.from,
+            share: share.ratio() * f64::from(weights.iter().sum::<u32>()) / f64::from(allotment.whole),
             round: round.iter().map(place).collect(),
         });
     }

@@ -5,6 +5,7 @@ use brimful_trial::Nanoseconds;
 
 use crate::cost::Work;
 use crate::exchange::Exchange;
+use crate::lane::sending_lanes;
 use crate::pacing::{PacingLimits, WINDOW};
 use crate::ramp_up::RampUp;
 use crate::sending_lane::SendingLane;
@@ -128,7 +129,7 @@ impl<'t, S: Sender> SendingSide<'t, S> {
         self.limits = bounds.limits(trial.duration);
         self.link_check = link_check;
         let overtime = Nanoseconds((trial.duration.0 / OVERTIME_SHARE).min(WINDOW.0));
-        self.lanes = trial.lanes(routes, self.senders.len(), start + ramp_up, shape);
+        self.lanes = sending_lanes(routes, self.senders.len(), trial, start + ramp_up, shape);
         self.deadline = self.lanes.iter().map(SendingLane::end).max().unwrap_or_default() + overtime;
         self.count_from_here()
     }

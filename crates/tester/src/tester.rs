@@ -152,7 +152,7 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
         let costs = trial.costs(threads);
         let Trial { sending, receiving, .. } = trial;
         let stale = receiving.stale;
-        let mut lanes = Lanes::join(sending.lanes, receiving.lanes, sending.slip);
+        let mut lanes = Lanes::join(sending.lanes, receiving.into_lanes(), sending.slip);
         let during = self.settle(&mut lanes, &before)?;
         if let (Some(port), End::Schedule | End::Loss | End::OffSchedule) = (port_without_link(&mut self.senders)?, end)
         {

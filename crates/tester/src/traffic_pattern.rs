@@ -1,7 +1,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Ports of a tester at most: a full mesh of them has 240 directions, which the stream of a stamp tells apart.
+/// Ports of a tester at most: a full mesh of them has 240 directions, which the stream of a stamp distinguishes.
 pub const MOST_PORTS: usize = 16;
 /// What a whole load has: a share is known to 0.01 %.
 const PARTS: u32 = 10_000;
@@ -46,7 +46,7 @@ pub(crate) struct Part {
 
 /// What a port sends, in the order of the first round; its share of the load is the sum of weights over `whole`.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Parts {
+pub(crate) struct Allotment {
     pub(crate) from: usize,
     pub(crate) parts: Vec<Part>,
     pub(crate) whole: u32,
@@ -54,11 +54,14 @@ pub(crate) struct Parts {
 
 impl TrafficPattern {
     /// What each port that sends has to send, in the order of the ports. `is_both_ways` is of pairs.
-    pub(crate) fn parts(&self, ports: usize, is_both_ways: bool) -> Result<Vec<Parts>, String> {
+    pub(crate) fn allotments(&self, ports: usize, is_both_ways: bool) -> Result<Vec<Allotment>, String> {
         let to_all = |from: usize, to: &mut dyn Iterator<Item = usize>| {
-            let parts: Vec<_> = to.map(|to| Part { to, weight: 1 }).collect();
-            let whole = parts.len() as u32;
-            Parts { from, parts, whole }
+            let even: Vec<_> = to.map(|to| Part { to, weight: 1 }).collect();
+            Allotment {
+                from,
+                whole: even.len() as u32,
+                parts: even,
+            }
         };
         let half = ports / 2;
         if matches!(self, Self::Pairs | Self::Halves) && !ports.is_multiple_of(2) {
@@ -81,12 +84,12 @@ impl TrafficPattern {
                 let others = |from| (0..half).map(move |turn| half + (from + turn) % half);
                 (0..half).map(|from| to_all(from, &mut others(from))).collect()
             }
-            Self::Flows(flows) => parts_of(flows, ports).map_err(|error| format!("--pattern {self}: {error}"))?,
+            Self::Flows(flows) => allotments_of(flows, ports).map_err(|error| format!("--pattern {self}: {error}"))?,
         })
     }
 }
 
-fn parts_of(flows: &[Flow], ports: usize) -> Result<Vec<Parts>, String> {
+fn allotments_of(flows: &[Flow], ports: usize) -> Result<Vec<Allotment>, String> {
     for (index, flow) in flows.iter().enumerate() {
         if flow.from.max(flow.to) >= ports {
             return Err(format!("{flow}: there are {ports} ports"));
@@ -116,7 +119,7 @@ fn parts_of(flows: &[Flow], ports: usize) -> Result<Vec<Parts>, String> {
             to: flow.to,
             weight: weight(flow),
         };
-        Ok(Parts {
+        Ok(Allotment {
             from,
             parts: own.iter().map(part).collect(),
             whole: PARTS * scale,

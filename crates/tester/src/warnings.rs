@@ -70,10 +70,10 @@ pub(crate) fn warnings(directions: &[DirectionReport], ports: Option<&[PortRepor
 fn starved_ports(ports: &[PortReport]) -> Option<Warning> {
     let sum = |count: fn(&PortReport) -> u64| u128::from(ports.iter().map(count).sum::<u64>());
     let (expected, received) = (sum(|port| port.expected), sum(|port| port.received));
-    // Of so many frames less than half of those arrived that the mean of all ports makes likely.
+    // The share that arrived is less than half of what it is over all ports.
     let is_starved = |whole: u64, part: u64| {
-        u128::from(whole) * received >= ENOUGH_TO_BE_STARVED * expected
-            && 2 * u128::from(part) * expected < u128::from(whole) * received
+        let due = u128::from(whole) * received;
+        whole > 0 && received == 0 || due >= ENOUGH_TO_BE_STARVED * expected && 2 * u128::from(part) * expected < due
     };
     let complaint = |port: &PortReport| {
         let arrived = port.sent - port.lost;

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Sequence
 
 from brimful.report import words
+from brimful.report.blocks import Block, Figure, Sentence
 from brimful.report.styles import Style
 
 WIDTH = 100
@@ -63,3 +64,13 @@ def wrap(text: str, indent: int, *, hang: int = 0, columns: int = WIDTH) -> str:
         break_on_hyphens=False,
     )
     return filled.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def lines_of(block: Block, style: Style, columns: int) -> str:
+    """Write one block for a terminal."""
+    if isinstance(block, Sentence):
+        return wrap(block.text, 0, columns=columns)
+    if isinstance(block, Figure):
+        return ""
+    right = range(block.words, len(block.names))
+    return "\n".join([style(block.title, "title"), table([list(block.names), *block.rows], right=right)])

@@ -12,6 +12,8 @@ from brimful.report import words
 from brimful.report.blocks import Block, Sentence, Table
 from brimful.units import format_load
 
+STARVED = "starved-ports"
+"""Code of the warning of our tester."""
 _MOST_NAMED = 10
 """Ways of frames to a wrong port that are named; the record has all."""
 
@@ -56,6 +58,18 @@ def blocks(trials: Sequence[Trial], load_unit: str) -> list[Block]:
     found: list[Block] = [_ports(ports, where), _matrix(ports, directions)]
     found += [Sentence(text) for text in (_strays(directions), _slip(told)) if text]
     return found
+
+
+def remarks(trials: Sequence[Trial]) -> list[str]:
+    """Name the ports that were dead or starved in trials that count, each set of them once."""
+    texts = [
+        str(note.get("text", ""))
+        for trial in trials
+        if trial.invalid is None
+        for note in trial.warnings
+        if note.get("code") == STARVED
+    ]
+    return [f"{text} ({words.count(texts.count(text), 'trial')})" for text in dict.fromkeys(texts)]
 
 
 def _said(value: Any, kind: Any) -> Any:  # noqa: ANN401 - whatever a tester answered

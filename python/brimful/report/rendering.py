@@ -12,9 +12,9 @@ import msgspec
 from brimful.records import RunFile
 from brimful.records.subjects import load, subject_of
 from brimful.report import facts
-from brimful.report.blocks import Block, Document, Figure, Sentence
+from brimful.report.blocks import Document
 from brimful.report.figures import NARROW, WIDE
-from brimful.report.lines import WIDTH, bullets, table, wrap
+from brimful.report.lines import WIDTH, bullets, lines_of, table, wrap
 from brimful.report.styles import Style, plain
 from brimful.report.web_page import TEMPLATES, render_page
 
@@ -59,16 +59,6 @@ def text(file: RunFile, *, style: Style = plain, columns: int = WIDTH) -> str:
         "\n".join([style("Set-up", "title"), table([list(row) for row in view.set_up])]),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def lines_of(block: Block, style: Style, columns: int) -> str:
-    """Write one block for a terminal."""
-    if isinstance(block, Sentence):
-        return wrap(block.text, 0, columns=columns)
-    if isinstance(block, Figure):
-        return ""
-    right = range(block.words, len(block.names))
-    return "\n".join([style(block.title, "title"), table([list(block.names), *block.rows], right=right)])
 
 
 def page(file: RunFile) -> str:

@@ -111,6 +111,8 @@ class Progress(msgspec.Struct, frozen=True):
 WARM_UP = "warm-up"
 DEAD_DIRECTION_CHECK = "dead-direction check"
 """Why a trial that was not spoiled is not counted, as the record says it."""
+STARVED_PORTS = "starved-ports"
+"""Code of the warning by which our tester names dead ports, of many, in one line."""
 _CHECK_UNITS = 100
 """This number of units distinguishes a dead path from one that loses some."""
 
@@ -264,13 +266,14 @@ class SearchLoop:
         check = self._attempt(load, trial.duration_s, None, purpose=DEAD_DIRECTION_CHECK)
         if check.policy is not None:
             return
-        for sender, receiver in dead & _dead_directions(check.trial):
+        for sender, receiver in sorted(dead & _dead_directions(check.trial)):
             what = (
                 "nothing ever arrived" if sender == receiver else f"nothing that {sender} sends arrives at {receiver}"
             )
+            named = [f" ({note.get('text')})" for note in check.trial.warnings if note.get("code") == STARVED_PORTS]
             message = (
-                f"{what}, neither at {trial.load:.10g}/s nor at {load:.10g}/s: see to cables and addresses, and that"
-                " the device forwards that way"
+                f"{what}, neither at {trial.load:.10g}/s nor at {load:.10g}/s{''.join(named)}: see to cables and"
+                " addresses, and that the device forwards that way"
             )
             raise MeasureError(message)
 

@@ -31,8 +31,8 @@ fn joined_ports_lose_nothing_whatever_the_frames() {
         let description = program.ask(&json!({"op": "describe"}));
         assert_eq!(description["can_calibrate"], true);
         let reply = program.trial();
-        let directions = description["conversion_factor"].as_u64().expect("a count");
-        assert_eq!(reply["sent"], 2000 * directions, "{reply}");
+        let directions = description["conversion_factor"].as_f64().expect("a factor");
+        assert_eq!(reply["sent"], (2000.0 * directions) as u64, "{reply}");
         assert_eq!(reply["intended"], reply["sent"]);
         assert_eq!(reply["lost"], 0, "{frames:?}: {reply}");
         assert_eq!(reply["stopped_early"], false);

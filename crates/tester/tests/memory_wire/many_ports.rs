@@ -207,6 +207,22 @@ fn a_dead_port_is_named_in_one_line() {
 }
 
 #[test]
+fn a_device_that_forwards_nothing_has_dead_ports_alone() {
+    fn all_of_a_trial(frame: &[u8], _: usize, _: usize) -> bool {
+        TestFrame::parse(frame).is_ok_and(|frame| frame.stamp.stream < 6)
+    }
+    let bed = Bed {
+        lose: all_of_a_trial,
+        ..Bed::new(3, "flows:1>2,2>3")
+    };
+    let report = bed.trial(Threads::One);
+    assert_eq!(report.counts.lost(), 2 * FRAMES);
+    let expected = "3 of 3 ports had less than half of their share: a (nothing that it sent arrived), \
+                    b (nothing that it sent arrived; received nothing), c (received nothing)";
+    assert_eq!(warning(&report, "starved-ports"), Some(expected));
+}
+
+#[test]
 fn a_copy_at_a_third_port_replaces_no_lost_frame() {
     fn all_to_b(frame: &[u8], _: usize, to: usize) -> bool {
         to == 1 && TestFrame::parse(frame).is_ok_and(|frame| frame.stamp.stream < 2)

@@ -1,4 +1,4 @@
-//! A switch in memory with any number of ports, which learns addresses and loses what it is told to.
+//! A switch in memory with any number of ports, which learns addresses and loses the frames that a test names.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;

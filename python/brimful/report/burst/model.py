@@ -6,7 +6,7 @@ from functools import partial
 
 from brimful.errors import RecordError
 from brimful.records import Burst, BurstPlan, BurstTest, RunFile
-from brimful.report import blocks, facts, words
+from brimful.report import blocks, facts, ports, words
 from brimful.report.blocks import Card, Document, Figure, Sentence, Table
 from brimful.report.burst import figures
 from brimful.units import format_delay, format_duration, format_load
@@ -33,16 +33,17 @@ def build(file: RunFile) -> Document:
     """
     plan = plan_of(file)
     result, tests = result_of(file), tests_of(file)
+    shown = [NO_RESULT] if result is None else [bursts_tried(file), _result(file, plan, result), tests_table(file)]
     return Document(
         run=file.run,
         kind="Back-to-back frames",
         title=f"Back-to-back frames: {blocks.device_name(file.run)}",
         outcome=blocks.outcome(file, "burst"),
         cards=[] if result is None else [_card(file, plan, result)],
-        blocks=[NO_RESULT] if result is None else [bursts_tried(file), _result(file, plan, result), tests_table(file)],
+        blocks=[*shown, *ports.blocks(file.trials, file.run.load_unit)],
         notes=notes(file, plan, result),
         set_up=set_up(file, plan),
-        warnings=[warning.text for warning in file.warnings],
+        warnings=[*(warning.text for warning in file.warnings), *ports.remarks(file.trials)],
         machine=blocks.machine(file),
         data={"plan": plan, "result": result, "tests": tests},
     )

@@ -6,7 +6,7 @@ from functools import partial
 
 from brimful.errors import RecordError
 from brimful.records import Loss, LossPlan, RunFile
-from brimful.report import blocks, facts, words
+from brimful.report import blocks, facts, ports, words
 from brimful.report.blocks import Block, Card, Document, Figure, Sentence, Table
 from brimful.report.loss import figures
 from brimful.units import format_duration, format_load
@@ -39,10 +39,10 @@ def build(file: RunFile) -> Document:
         title=f"Loss rate by load: {blocks.device_name(file.run)}",
         outcome=blocks.outcome(file, "trial"),
         cards=_cards(file, plan, found),
-        blocks=shown,
+        blocks=[*shown, *ports.blocks(file.trials, file.run.load_unit)],
         notes=_notes(file, plan, found),
         set_up=_set_up(file, plan),
-        warnings=[warning.text for warning in file.warnings],
+        warnings=[*(warning.text for warning in file.warnings), *ports.remarks(file.trials)],
         machine=blocks.machine(file),
         values="loss ratios",
         data={"plan": plan, "losses": found},

@@ -6,7 +6,7 @@ import math
 
 from brimful.errors import RecordError
 from brimful.records import Recovery, RecoveryPlan, RunFile
-from brimful.report import blocks, facts, words
+from brimful.report import blocks, facts, ports, words
 from brimful.report.blocks import Block, Card, Document, Sentence, Table
 from brimful.units import format_delay, format_duration, format_load
 
@@ -59,10 +59,10 @@ def build(file: RunFile) -> Document:
         title=f"{_TITLES.get(plan.of, plan.of)}: {blocks.device_name(file.run)}",
         outcome=blocks.outcome(file, "trial"),
         cards=[Card(name=f"average of {words.count(len(found), 'round')}", value=average(found))],
-        blocks=shown,
+        blocks=[*shown, *ports.blocks(file.trials, file.run.load_unit)],
         notes=[_METHODS.get(plan.of, ""), f"Loads are {file.run.load_scope}."],
         set_up=_set_up(file, plan),
-        warnings=[warning.text for warning in file.warnings],
+        warnings=[*(warning.text for warning in file.warnings), *ports.remarks(file.trials)],
         machine=blocks.machine(file),
         values="times",
         data={"plan": plan, "recoveries": found},

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from brimful.records import SPECIFICATION, RunFile
 from brimful.report import facts, words
-from brimful.report.lines import WIDTH, bullets, table, wrap, wrapped_table
-from brimful.report.rendering import lines_of
+from brimful.report.lines import WIDTH, bullets, lines_of, table, wrap, wrapped_table
 from brimful.report.styles import Style, plain
 from brimful.report.throughput.model import GoalView, Report, build
 from brimful.report.throughput.rfc2544 import conditions

@@ -4,6 +4,7 @@
 mod back_ends;
 mod faults;
 mod options;
+mod settings;
 mod stations;
 
 use std::io::{self, BufReader, Write};
@@ -20,7 +21,8 @@ use brimful_trial::program::{die_with_parent, raise_priority, serve, stop_on_sig
 use clap::Parser;
 
 use faults::FaultRequest;
-use options::{Options, Settings};
+use options::Options;
+use settings::Settings;
 
 /// The arguments make no sense.
 const EXIT_USAGE: u8 = 2;

@@ -1,23 +1,19 @@
 use std::fs;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use std::thread;
 
-use brimful_frame::{FRAME_CHECK_SEQUENCE_LEN, MacAddress, VlanTag};
-use brimful_netdev::{BackEnd, Care, PacketRing};
+use brimful_frame::{MacAddress, VlanTag};
+use brimful_netdev::{BackEnd, Care};
 use brimful_tester::{
-    Direction as Way, Directions, FrameSizes, IpVersion, MAX_FLOWS, MAX_SIZE_PATTERN, MOST_PORTS, PacingBounds,
-    Profile, ProfileFile, ProfileOptions, Share, TemplateError, Threads, Timing, TrafficPattern,
+    Directions, FrameSizes, IpVersion, MAX_FLOWS, MOST_PORTS, PacingBounds, Profile, ProfileFile, ProfileOptions,
+    Share, TemplateError, Timing, TrafficPattern,
 };
-use brimful_trial::program::{Description, parse_time};
+use brimful_trial::program::parse_time;
 use brimful_trial::{Load, Nanoseconds};
 use clap::{Parser, ValueEnum};
-use serde_json::{Map, Value, json};
 
 use crate::faults::FaultRequest;
-
-/// Bytes of preamble, start delimiter and inter-frame gap, beside the frame check sequence.
-const WIRE_OVERHEAD: usize = 20;
+use crate::settings::Settings;
 
 /// Offers test frames on two interfaces, or up to 16, and counts the frames that arrive.
 ///
@@ -151,27 +147,6 @@ impl Shares {
     }
 }
 
-/// What the options mean, checked.
-#[derive(Debug)]
-pub(crate) struct Settings {
-    pub(crate) port_names: Vec<String>,
-    pub(crate) profile: Profile,
-    pub(crate) timing: Timing,
-    pub(crate) ramp_up: Nanoseconds,
-    pub(crate) back_end: Option<BackEnd>,
-    pub(crate) care: Care,
-    pub(crate) faults: Vec<FaultRequest>,
-    /// Of the sending and the receiving thread, or of the only one.
-    pub(crate) processors: Vec<usize>,
-    pub(crate) raise_priority: bool,
-    max_load: Option<Load>,
-    sizes: Vec<usize>,
-    next_hops: Option<Vec<MacAddress>>,
-    shares: Vec<String>,
-    /// What a profile without a name is called.
-    profile_stem: Option<String>,
-}
-
 impl Options {
     /// Checks what the parser cannot: options against each other.
     pub(crate) fn settings(self) -> Result<Settings, String> {
@@ -208,10 +183,9 @@ impl Options {
             next_hops: of_ports("--next-hop-mac", &self.next_hops, count)?,
             shares: self
                 .port_shares
-                .iter()
-                .flat_map(|shares| &shares.0)
-                .map(Share::to_string)
-                .collect(),
+                .as_ref()
+                .map(|shares| shares.0.clone())
+                .unwrap_or_default(),
             profile_stem: self.profile.as_deref().map(stem_of),
             timing: Timing {
                 straggler_wait: self.straggler_wait,
@@ -291,116 +265,6 @@ impl Options {
     }
 }
 
-impl Settings {
-    /// Who performs trials.
-    pub(crate) fn threads(&self) -> Threads {
-        match self.processors[..] {
-            [] if thread::available_parallelism().is_ok_and(|processors| processors.get() > 1) => {
-                Threads::Two { sender: None }
-            }
-            [] | [_] => Threads::One,
-            [sender, ..] => Threads::Two { sender: Some(sender) },
-        }
-    }
-
-    /// What a lab has to know before it makes the interfaces.
-    ///
-    /// # Errors
-    /// When a frame size has no room for headers and stamp, or is too large.
-    pub(crate) fn frames(&self) -> Result<Value, TemplateError> {
-        Ok(json!({
-            "largest_frame_size": self.profile.max_frame_len()? + FRAME_CHECK_SEQUENCE_LEN,
-            "has_vlan_tags": self.profile.has_vlan_tags(),
-        }))
-    }
-
-    /// `speeds` are those of the links in bits a second, where they are known.
-    pub(crate) fn description(&self, back_end: BackEnd, speeds: &[Option<u64>]) -> Description {
-        let wait = self.timing.straggler_wait;
-        let line_rates: Vec<_> = speeds
-            .iter()
-            .map(|speed| speed.map(|speed| line_rate(speed, &self.sizes)))
-            .collect();
-        let promised = self.max_load.map(Load::per_second);
-        Description {
-            name: "brimful-tester",
-            load_unit: "frames/s",
-            load_scope: "per interface and direction",
-            conversion_factor: self.profile.routes().factor(),
-            contract: format!("a frame is lost when it has not arrived intact within {wait} after the end of sending"),
-            max_load: line_rates.iter().copied().chain([promised]).flatten().reduce(f64::min),
-            // Shorter ones are mostly start and end.
-            min_duration_s: 0.05,
-            can_stop_early: true,
-            can_calibrate: true,
-            // A block is handed over when it is full, or some milliseconds after its first frame.
-            tells_delay: back_end != BackEnd::Packet(PacketRing::Blocks),
-            on_this_machine: true,
-            traffic: self.traffic(back_end, &line_rates),
-            ..Description::default()
-        }
-    }
-
-    fn traffic(&self, back_end: BackEnd, line_rates: &[Option<f64>]) -> Map<String, Value> {
-        let profile = &self.profile;
-        let ports = (0..line_rates.len()).map(|index| self.port(index, line_rates[index]));
-        let mut fields = profile.description();
-        if let Some(stem) = &self.profile_stem {
-            fields.insert("profile_name".to_owned(), json!(profile.name().unwrap_or(stem)));
-        }
-        // A long capture is identified by its name.
-        let sizes = (self.sizes.len() <= MAX_SIZE_PATTERN).then_some(&self.sizes);
-        let own = json!({
-            "frame_sizes": sizes,
-            "back_end": back_end.name(),
-            "ports": ports.collect::<Vec<_>>(),
-            "straggler_wait_s": self.timing.straggler_wait.as_seconds(),
-            "stop_grace_s": self.timing.stop_grace.as_seconds(),
-            "rest_after_stop_s": self.timing.rest_after_stop.as_seconds(),
-            "ramp_up_s": self.ramp_up.as_seconds(),
-            "max_stall_s": self.timing.bounds.stall.as_seconds(),
-        });
-        fields.extend(own.as_object().cloned().unwrap_or_default());
-        if !self.shares.is_empty() {
-            fields.insert("port_shares".to_owned(), json!(self.shares));
-        }
-        // Only then, so that no result with faults on purpose is taken for another.
-        if !self.faults.is_empty() {
-            let texts = self.faults.iter().map(FaultRequest::to_string);
-            fields.insert("faults".to_owned(), texts.collect());
-        }
-        fields
-    }
-}
-
-impl Settings {
-    /// What there is to know of a port. Of two, each sends to the other's address or to one that was asked for; of more,
-    /// each sends to some of the others.
-    fn port(&self, index: usize, line_rate: Option<f64>) -> Value {
-        let (profile, count) = (&self.profile, self.port_names.len());
-        let mut port = json!({
-            "interface": self.port_names[index],
-            "mac": profile.mac(index).to_string(),
-            "next_hop_mac": self.next_hops.as_ref().map(|macs| macs[index].to_string()),
-            "source_ip": profile.source_ip(index),
-            "line_rate_fps": line_rate,
-        });
-        if count == 2 {
-            port["destination_ip"] = json!(profile.destination_ip(index, 1 - index));
-        } else {
-            let own = profile.routes().directions().iter().filter(|way| way.from == index);
-            port["sends_to"] = own.map(|&Way { to, .. }| &self.port_names[to]).cloned().collect();
-        }
-        port
-    }
-}
-
-/// Frames a second of these sizes in turn at most, by the bits a second of the link.
-fn line_rate(speed: u64, sizes: &[usize]) -> f64 {
-    let bits: usize = sizes.iter().map(|size| (size + WIRE_OVERHEAD) * 8).sum();
-    speed as f64 * sizes.len() as f64 / bits as f64
-}
-
 fn stem_of(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
@@ -430,6 +294,8 @@ fn of_ports<T: Copy>(option: &str, values: &[T], ports: usize) -> Result<Option<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use brimful_netdev::PacketRing;
+    use serde_json::{Value, json};
 
     const PACKET: BackEnd = BackEnd::Packet(PacketRing::Slots);
 
@@ -494,9 +360,29 @@ mod tests {
         assert_eq!(promised.max_load, Some(1000.0));
         assert!(promised.traffic["ports"][1]["line_rate_fps"].is_null());
         assert_eq!(described(&[], &[None; 2]).max_load, None);
+        // The slower side sends a twentieth, so that the other one is the limit.
+        let uneven = described(&["--port-shares", "100%/5%"], &[GIGABIT, Some(100_000_000)]);
+        assert!(near(&uneven.max_load.into(), 1_488_095.0));
         // Twelve frames of 4342 bytes with 240 bytes between them.
         let mix = described(&["--frame-size=imix"], &[GIGABIT, None]);
         assert!(near(&mix.max_load.into(), 1e9 * 12.0 / (4582.0 * 8.0)));
+    }
+
+    #[test]
+    fn many_ports_say_who_sends_to_whom() {
+        let arguments: Vec<_> = "--port a --port b --port c --pattern flows:1>3=50%,2>3 --ip=6"
+            .split(' ')
+            .collect();
+        let description = settings(&arguments).unwrap().description(PACKET, &[None; 3]);
+        assert!((description.conversion_factor - 1.5).abs() < 1e-12);
+        assert_eq!(description.load_scope, "per port that sends");
+        assert_eq!(description.traffic["pattern"], "flows:1>3=50%,2>3");
+        assert!(!description.traffic.contains_key("direction"));
+        let ports = description.traffic["ports"].as_array().unwrap();
+        let sends_to: Vec<_> = ports.iter().map(|port| &port["sends_to"]).collect();
+        assert_eq!(sends_to, [&json!(["c"]), &json!(["c"]), &json!([])]);
+        let addresses: Vec<_> = ports.iter().map(|port| (&port["mac"], &port["source_ip"])).collect();
+        assert_eq!(addresses[2], (&json!("02:62:72:69:00:0c"), &json!("2001:2:0:2::2")));
     }
 
     #[test]

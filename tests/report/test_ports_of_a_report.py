@@ -1,0 +1,81 @@
+"""What a report shows of more ports than two; what other testers call ports breaks nothing."""
+
+import pytest
+from brimful.records import Trial
+from brimful.report import ports
+from brimful.report.lines import lines_of
+from brimful.report.styles import plain
+
+
+def port(name, **counts):
+    none = dict.fromkeys(("intended", "sent", "lost", "expected", "received", "misrouted", "sent_into_full_queue"), 0)
+    return {"name": name, **none, **counts}
+
+
+def trial(seq, load, lost=0, **said):
+    return Trial(seq=seq, load=load, duration_s=1.0, intended=2000, sent=2000, lost=lost, **said)
+
+
+def said(slip, lost):
+    return {
+        "directions": [
+            {"from": "ta", "to": "tb", "sent": 1000, "lost": lost, "misrouted_at": {"tc": 3} if lost else {}},
+            {"from": "tc", "to": "tb", "sent": 1000, "lost": 0},
+        ],
+        "extra": {
+            "slip_frames": slip,
+            "ports": [
+                port("ta", intended=1000, sent=1000, lost=lost),
+                port("tb", expected=2000, received=2000 - lost),
+                port("tc", intended=1000, sent=1000, misrouted=3 if lost else 0),
+            ],
+        },
+    }
+
+
+def shown(trials):
+    return [lines_of(block, plain, 100) for block in ports.blocks(trials, "frames/s")]
+
+
+def test_the_trial_with_the_largest_load_of_those_without_loss_is_shown():
+    trials = [
+        trial(1, 5000.0, 7, **said(2, 7)),
+        trial(2, 1000.0, **said(9, 0)),
+        trial(3, 2000.0, **said(1, 0)),
+        trial(4, 3000.0, invalid="off schedule", **said(99, 0)),
+    ]
+    of_ports, matrix, slip = shown(trials)
+    assert of_ports.splitlines() == [
+        "Ports in trial 3 at 2.000 kpps",
+        "  port  intended   sent  lost of that  sent to it  received  at the wrong port",
+        "  ta       1,000  1,000             0           0         0                  0",
+        "  tb           0      0             0       2,000     2,000                  0",
+        "  tc       1,000  1,000             0           0         0                  0",
+    ]
+    assert [line.split() for line in matrix.splitlines()[1:]] == [
+        ["from", "ta", "tb", "tc"],
+        ["ta", "-", "1,000", "-"],
+        ["tb", "-", "-", "-"],
+        ["tc", "-", "1,000", "-"],
+    ]
+    assert slip.startswith("The greatest slip between ports was 9 frames in any trial")
+
+
+def test_loss_and_strays_are_in_the_matrix_and_below_it():
+    _, matrix, strays, _ = shown([trial(1, 5000.0, 7, **said(2, 7))])
+    assert "993 of 1,000" in matrix
+    assert strays == "Frames arrived at ports that they were not for: 3 from ta to tb at tc."
+
+
+def test_starved_ports_are_remarked_on_once():
+    starved = {"code": "starved-ports", "text": "1 of 3 ports had less than half of its share: tb (received nothing)"}
+    trials = [trial(seq, 1000.0, warnings=[starved, {"code": "other"}]) for seq in (1, 2)]
+    trials.append(trial(3, 1000.0, invalid="off schedule", warnings=[starved]))
+    assert ports.remarks(trials) == [f"{starved['text']} (2 trials)"]
+    assert ports.remarks([trial(1, 1000.0)]) == []
+
+
+@pytest.mark.parametrize("value", [None, [], {}, "ports", [1, 2], [{"name": "ta"}], [{"name": 3, "sent": "x"}]])
+def test_what_other_testers_call_ports_is_left_alone(value):
+    assert shown([trial(1, 1000.0, extra={"ports": value})]) == []
+    assert shown([trial(1, 1000.0)]) == []

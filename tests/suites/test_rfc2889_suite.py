@@ -4,6 +4,7 @@ import pytest
 from brimful.measurers.simulated import SimulatedMeasurer
 from brimful.records import read_run
 from brimful.report import rendering
+from brimful.report.suite.model import line
 from brimful.report.suite.requirements import parse_requirements
 from brimful.report.suite.results import results_of
 from brimful.report.verdicts import of_suite
@@ -58,6 +59,10 @@ def test_every_test_finds_what_is_true(tmp_path, snapshot):
         assert 0.99e6 < found["512", test] <= 1e6, test
     file = read_run(tmp_path / "s")
     assert of_suite(file, None).holds
+    assert line(file) == (
+        "RFC 2889: mesh at 64: 998.2 kpps; mesh at 512: 998.2 kpps; caching: sequential: 19 addresses;"
+        " learning: at least 20.00 kpps"
+    )
     text = rendering.text(file)
     assert text[text.index("What was done of") : text.index("Set-up")] == snapshot
     required = parse_requirements({"caching": {"all": 20}, "errored": {"all": 0}, "mesh": {"64": "900kpps"}}, "file")

@@ -134,7 +134,12 @@ class TesterStations:
         return Description(
             name="brimful-tester stations",
             contract="a frame counts at a port where it arrives intact, by its signature, each once",
-            traffic={"ports": facts.get("ports", [])},
+            traffic={
+                "ports": facts.get("ports", []),
+                "pattern": "sequences",
+                "transport": "udp",
+                "ip_version": 4,
+            },
             device={} if self._lab is None else self._lab.describe(),
             on_this_machine=True,
         )

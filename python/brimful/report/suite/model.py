@@ -88,8 +88,16 @@ def line(file: RunFile) -> str:
     """Give the result of a suite in one line."""
     plan = plan_of(file)
     if plan.standard == RFC2889:
-        found_of = [switching.line(result.file) for result in results_of(file) if result.file is not None]
-        return f"{plan.standard}: {'; '.join(found_of) or 'no result'}"
+        results = results_of(file)
+        said = [
+            f"{result.test} at {result.size}: {format_load(result.value, file.run.load_unit)}"
+            for result in results
+            if result.test == "mesh" and result.value is not None
+        ]
+        said += [
+            switching.line(result.file) for result in results if result.test in ("caching", "learning") and result.file
+        ]
+        return f"{plan.standard}: {'; '.join(said) or 'no result'}"
     found = {result.size: result.value for result in results_of(file) if result.test == "throughput"}
     shown = [f"{size}: {format_load(value, file.run.load_unit)}" for size, value in found.items() if value is not None]
     return f"{plan.standard}: throughput {', '.join(shown)}" if shown else f"{plan.standard}: no result"

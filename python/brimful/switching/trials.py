@@ -19,7 +19,7 @@ SETTLE_S = 0.1
 _PROBE_SETTLE_S = 0.02
 _PATIENCE_S = (SETTLE_S, 0.5, 1.0)
 """The same, before it is said that a port receives nothing: a busy machine may be late."""
-_MOST_BEHIND, _LEAST_RATE = 0.01, 0.98
+_MOST_BEHIND, _LEAST_RATE = 0.02, 0.98
 """Share of the addresses that a failed trial may have sent in one burst, and of the rate that others have reached."""
 _ATTEMPTS = 3
 """A rate that the tester misses so often is one that it does not reach."""

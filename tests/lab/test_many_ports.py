@@ -1,8 +1,11 @@
 """Real frames among more ports than two: counted to the frame, by the port that sent and the one they were for."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 from brimful.errors import UsageError
-from brimful.lab import permitted
+from brimful.lab import Lab, links, permitted
 from brimful.measurers.base import InvalidTrialError, Settings, TrialOutput
 from brimful.measurers.tester import open_lab_measurer
 from support import brimful
@@ -13,11 +16,12 @@ LOAD, DURATION_S, FRAMES = 400.0, 0.5, 200
 """Of each port that sends."""
 
 
-def trial(device: str, *arguments: str) -> TrialOutput:
+def trial(device: str, *arguments: str, prepare: Callable[[Lab], None] = lambda _: None) -> TrialOutput:
     """Perform a trial that the sender kept its schedule in."""
     settings = Settings(timeout_s=20.0, tester_arguments=["--max-stall=1s", *arguments])
     measurer = open_lab_measurer(device, settings)
     try:
+        prepare(measurer._lab)
         for _ in range(ATTEMPTS):
             try:
                 return measurer.measure(LOAD, DURATION_S)
@@ -66,6 +70,39 @@ def test_each_pattern_sends_what_it_says(own_interfaces, arguments, expected):
     output = trial("bridge,ports=4", *arguments)
     assert matrix(output) == expected
     assert (output.sent, output.lost) == (sum(expected.values()), 0)
+
+
+def test_a_dead_port_is_named_and_the_others_lose_nothing(own_interfaces):
+    def disable(lab: Lab) -> None:
+        device = lab._keepers[1].namespace
+        links.configure_bridge(device, ["link set dev pc state 0"])
+
+    output = trial("bridge,ports=4", "--pattern=mesh", prepare=disable)
+    assert (output.sent, output.lost) == (4 * FRAMES, sum(way["sent"] for way in output.directions if is_of_tc(way)))
+    assert all(way["lost"] == (way["sent"] if is_of_tc(way) else 0) for way in output.directions)
+    (warning,) = (note["text"] for note in output.warnings if note["code"] == "starved-ports")
+    expected = "1 of 4 ports had less than half of its share: tc (nothing that it sent arrived; received nothing)"
+    assert warning == expected
+
+
+def is_of_tc(way: dict[str, Any]) -> bool:
+    return "tc" in (way["from"], way["to"])
+
+
+def test_a_search_reports_its_ports_and_is_verified(own_interfaces, tmp_path):
+    goal = "loss=0,trial=0.5s,initial=0.2s,sum=0.5s,width=50%"
+    words = ["-m", "lab:bridge,ports=4", "--pattern", "mesh", "--min-load", "100pps", "--max-load", "400pps"]
+    more = ["--goal", goal, "--tester-option=--max-stall=1s", "--on-invalid", "retry:20", "--out", "run"]
+    # The max load meets the goal: an irregular result.
+    brimful("search", *words, *more, cwd=tmp_path, check=1)
+    shown = brimful("report", "run", "--html", "page.html", cwd=tmp_path, check=0).stdout
+    shown += brimful("report", "run", cwd=tmp_path, check=0).stdout
+    assert "Frames received in it, by the port that sent them (rows) and the port they were for" in shown
+    assert "The greatest slip between ports was" in shown
+    page = (tmp_path / "page.html").read_text()
+    assert 'id="matrix"' in page
+    assert "mesh, 4 ports" in page
+    brimful("verify", "run", cwd=tmp_path, check=0)
 
 
 def test_two_ports_may_send_different_loads(own_interfaces):

@@ -32,7 +32,7 @@ pub(crate) struct ReceivingSide<'t, R> {
     pub(crate) lanes: Vec<ReceivingLane>,
     /// Frames of earlier trials.
     pub(crate) stale: u64,
-    /// The ports at which a learning frame has arrived.
+    /// The ports of which a learning frame has arrived somewhere.
     pub(crate) learnt: Vec<bool>,
     pub(crate) work: Work,
     /// Of all ports, one after the other.
@@ -152,7 +152,10 @@ impl<'t, R: Receiver> ReceivingSide<'t, R> {
             total += receiver.receive_burst(MAX_BURST, &mut |frame| match station.meaning(&frame) {
                 Meaning::Test(stamp) if stamp.trial != self.trial => self.stale += 1,
                 Meaning::Test(stamp) if stamp.stream == LEARNING_STREAM => {
-                    self.learnt[port] = true;
+                    // Whatever port it arrived at: the device has seen it, and with it the address of the sender.
+                    if let Some(learnt) = self.learnt.get_mut(stamp.timestamp as usize) {
+                        *learnt = true;
+                    }
                     arrival(frame.time);
                 }
                 Meaning::Test(stamp) => match lane_of(lanes, &stamp, exchange) {

@@ -70,9 +70,9 @@ impl Station {
         }
     }
 
-    /// A frame to the next port that is counted nowhere.
+    /// A frame to the next port that is counted nowhere. In place of a time it has the port.
     pub(crate) fn fill_learning(&self, buffer: &mut [u8], trial: u16) -> usize {
-        self.sent.fill(buffer, learning_stamp(trial))
+        self.sent.fill(buffer, learning_stamp(trial, self.port))
     }
 
     /// A broadcast of the address of the port to every neighbour; nothing without IPv4.
@@ -128,11 +128,11 @@ impl Station {
     }
 }
 
-fn learning_stamp(trial: u16) -> Stamp {
+fn learning_stamp(trial: u16, port: usize) -> Stamp {
     Stamp {
         trial,
         stream: LEARNING_STREAM,
-        timestamp: 0,
+        timestamp: port as u64,
         sequence: 0,
     }
 }
@@ -140,7 +140,7 @@ fn learning_stamp(trial: u16) -> Stamp {
 /// The VLAN tags of the first frame of a stream.
 fn tags_of(stream: &Stream, max_frame_len: usize) -> Vec<u8> {
     let mut frame = vec![0; max_frame_len];
-    let len = stream.fill(&mut frame, learning_stamp(0));
+    let len = stream.fill(&mut frame, learning_stamp(0, 0));
     let mut tags = frame[ADDRESSES..len].chunks_exact(TAG);
     let is_tag = |tag: &&[u8]| EtherType(u16::from_be_bytes([tag[0], tag[1]])).is_tag();
     tags.by_ref()
@@ -172,7 +172,7 @@ mod tests {
         let mut buffer = [0; 100];
         let len = station(0, Some(7)).fill_learning(&mut buffer, 3);
         let meaning = station(1, Some(7)).meaning(&buffer[..len]);
-        assert!(matches!(meaning, Meaning::Test(stamp) if stamp.stream == LEARNING_STREAM));
+        assert!(matches!(meaning, Meaning::Test(stamp) if stamp.stream == LEARNING_STREAM && stamp.timestamp == 0));
         assert!(matches!(
             station(1, None).meaning(&buffer[..len]),
             Meaning::OtherVlan(_)

@@ -51,7 +51,7 @@ pub(crate) struct Trial<'t, S, R, C> {
 }
 
 impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
-    /// Shows all addresses to the device and waits until it has forwarded a frame to each port.
+    /// Shows all addresses to the device and waits until it has forwarded a frame of each port.
     pub(crate) fn learn(&mut self) -> io::Result<()> {
         self.sending.announce()?;
         let deadline = self.now() + LEARNING_WAIT;

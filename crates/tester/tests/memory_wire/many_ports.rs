@@ -38,6 +38,10 @@ impl Bed {
     }
 
     fn trial(&self, threads: Threads) -> TrialReport {
+        self.trial_that_stops(threads, None)
+    }
+
+    fn trial_that_stops(&self, threads: Threads, above: Option<f64>) -> TrialReport {
         let shares = (!self.shares.is_empty()).then(|| Share::parse_list(self.shares).expect("shares"));
         let options = ProfileOptions {
             ports: Some(self.ports),
@@ -52,7 +56,7 @@ impl Bed {
         counted(
             tester
                 .with_threads(threads)
-                .measure(&plan(LOAD, None))
+                .measure(&plan(LOAD, above))
                 .expect("a trial"),
         )
     }
@@ -220,6 +224,34 @@ fn a_device_that_forwards_nothing_has_dead_ports_alone() {
     let expected = "3 of 3 ports had less than half of their share: a (nothing that it sent arrived), \
                     b (nothing that it sent arrived; received nothing), c (received nothing)";
     assert_eq!(warning(&report, "starved-ports"), Some(expected));
+}
+
+#[test]
+fn a_mesh_with_certain_loss_stops_early_and_keeps_its_intended_count() {
+    fn most_to_a(frame: &[u8], _: usize, to: usize) -> bool {
+        let is_lost = |frame: TestFrame| frame.stamp.stream < 12 && frame.stamp.sequence % 4 != 3;
+        to == 0 && TestFrame::parse(frame).is_ok_and(is_lost)
+    }
+    for threads in MODES {
+        let bed = Bed {
+            lose: most_to_a,
+            ..Bed::new(4, "mesh")
+        };
+        let report = bed.trial_that_stops(threads, Some(0.01));
+        assert!(report.stopped_early);
+        assert_eq!(report.counts.intended(), 4 * FRAMES);
+        assert!(report.counts.sent() < 4 * FRAMES);
+        let of_directions = |count: fn(&DirectionReport) -> u64| report.directions.iter().map(count).sum::<u64>();
+        assert_eq!(of_directions(|way| way.sent), report.counts.sent());
+        let at_a = port(&report, "a");
+        assert_eq!(report.counts.lost(), at_a.expected - at_a.received);
+    }
+}
+
+#[test]
+fn one_sender_is_in_step_with_itself() {
+    let report = Bed::new(3, "one-to-many").trial(Threads::One);
+    assert_eq!(report.ports.expect("more than two ports").slip_frames, None);
 }
 
 #[test]

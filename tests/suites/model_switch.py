@@ -55,12 +55,13 @@ class ModelSwitch:
         flushes=True,
         ports=3,
         interrupt_at=None,
+        foreign=0,
     ):
         self.ports = [f"p{number}" for number in range(1, ports + 1)]
         self.forgets = "flush" if flushes else ""
         self.room, self.evicts, self.learns, self.life_s = room, evicts, learns, life_s
         self.rate, self.bucket, self.blind, self.copies_to = rate, bucket, blind, copies_to
-        self.longest, self.shortest, self.interrupt_at = longest, shortest, interrupt_at
+        self.longest, self.shortest, self.interrupt_at, self.foreign = longest, shortest, interrupt_at, foreign
         self.table, self.tokens, self.filled_s = {}, bucket, 0.0
         self.time_s, self.calls = 0.0, 0
 
@@ -101,7 +102,8 @@ class ModelSwitch:
         ]
         sent = Sent(port=sequence.port, sent=sequence.count, received=received, duration_s=duration_s)
         nothing = [0] * len(self.ports)
-        return Exchange(sequences=[sent], damaged=nothing, foreign=nothing, dropped=nothing)
+        foreign = [self.foreign, *nothing[1:]]
+        return Exchange(sequences=[sent], damaged=nothing, foreign=foreign, dropped=nothing)
 
     def _learn(self, source, port):
         self.table = {one: place for one, place in self.table.items() if self.time_s - place[1] < self.life_s}

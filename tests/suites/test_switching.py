@@ -82,6 +82,12 @@ def test_a_port_that_gets_copies_of_all_is_seen(tmp_path):
     assert (outcome.results[0].value, "gets copies" in outcome.results[0].text) == (0.0, True)
 
 
+def test_foreign_frames_are_named_where_they_may_have_taken_entries(tmp_path):
+    assert "foreign" not in run("caching", ModelSwitch(room=9), tmp_path / "r").results[0].text
+    text = run("caching", ModelSwitch(room=9, foreign=1), tmp_path / "s").results[0].text
+    assert "foreign frames arrived, whose senders have entries, too" in text
+
+
 @pytest.mark.parametrize(("rate", "bucket"), [(500, 1), (1000, 50), (2500, 20)])
 def test_the_learning_rate_is_that_of_the_device(tmp_path, rate, bucket):
     verdict, value = found("learning", ModelSwitch(rate=rate, bucket=bucket), tmp_path / "r")

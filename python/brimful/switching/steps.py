@@ -92,17 +92,20 @@ def _caching(plan: SwitchingPlan, trials: Sequence[Trial]) -> Step | Results:
             number = search.next()
             if number is not None:
                 return Step(name=pattern, load=plan.rate, frames=number, frame_size=plan.frame_size, addresses=number)
-            found = _capacity(plan, pattern, search)
+            found = _capacity(plan, pattern, search, of_step(trials, pattern))
         results.append(found)
     return results
 
 
-def _capacity(plan: SwitchingPlan, pattern: str, search: Search) -> SwitchingResult:
+def _capacity(plan: SwitchingPlan, pattern: str, search: Search, trials: Sequence[Trial]) -> SwitchingResult:
     verdict = AT_LEAST if search.high is None else FOUND
     more = "one more, for the sender" if verdict == FOUND else "at least one more, for the sender"
     text = f"learned at {plan.rate:g}/s; the table has room for {more}"
     if search.low == 0:
         text = "not one address is learned, or a port that watches gets copies of all frames"
+    foreign = sum(int(trial.extra.get("foreign", 0)) for trial in trials)
+    if foreign:
+        text += f"; {foreign} foreign frames arrived, whose senders have entries, too"
     return SwitchingResult(name=pattern, verdict=verdict, value=float(search.low), text=text)
 
 

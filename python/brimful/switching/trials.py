@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from brimful.errors import MeasureError
 from brimful.measurers.base import Description, InvalidTrialError, TrialOutput
 from brimful.measurers.stations import BROADCAST, Exchange, FrameSequence, Sent, Stations
@@ -35,6 +37,7 @@ class StationTrials:
         self.step: Step | None = None
         self.number = 0
         """Of the trial in its run: each has addresses of its own."""
+        self._foreign = 0
 
     def describe(self) -> Description:
         """Say what tester and device are."""
@@ -45,7 +48,9 @@ class StationTrials:
         if self.step is None:
             message = "stations have no step to make a trial of"
             raise MeasureError(message)
-        return _TRIALS[self._plan.test](self, self.step)
+        self._foreign = 0
+        output = _TRIALS[self._plan.test](self, self.step)
+        return msgspec.structs.replace(output, extra={**output.extra, "foreign": self._foreign})
 
     def now(self) -> float:
         """Give the time of the stations."""
@@ -201,6 +206,7 @@ class StationTrials:
         )
         exchange = self._stations.send([sequence], settle_s)
         _check(exchange, sequence)
+        self._foreign += sum(exchange.foreign)
         return exchange.sequences[0]
 
 

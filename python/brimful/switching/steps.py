@@ -180,8 +180,10 @@ def _filtered(size: int, trial: Trial) -> SwitchingResult:
     if size < LEAST_SIZE:
         verdict, text = (FAIL, "forwarded") if forwarded else (PASS, "filtered")
         return SwitchingResult(name=name, verdict=verdict, value=value, text=text)
-    text = "forwarded" if forwarded == trial.sent else "filtered" if not forwarded else "some are forwarded"
-    return SwitchingResult(name=name, verdict=PASS if forwarded in (0, trial.sent) else FAIL, value=value, text=text)
+    if forwarded not in (0, trial.sent):
+        text = f"{forwarded} of {trial.sent} arrived: neither filtered nor forwarded; try a lower --rate"
+        return SwitchingResult(name=name, verdict=NOTHING, value=value, text=text)
+    return SwitchingResult(name=name, verdict=PASS, value=value, text="forwarded" if forwarded else "filtered")
 
 
 def _broadcast(plan: SwitchingPlan, trials: Sequence[Trial]) -> Step | Results:

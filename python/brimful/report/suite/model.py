@@ -26,7 +26,7 @@ from brimful.report.suite.sections import (
     RFC2889,
     SECTIONS,
     SIZES,
-    TEST_OF,
+    TESTS_OF,
 )
 from brimful.report.switching import model as switching
 from brimful.units import format_load
@@ -309,7 +309,7 @@ def _notes(plan: SuitePlan) -> list[str]:
 
 def _sections(file: RunFile, plan: SuitePlan, results: Sequence[Result]) -> Table:
     rows = [
-        [section, title, _state(section, state, file, plan, _of(results, TEST_OF.get(section, ""))), remark]
+        [section, title, _state(section, state, file, plan, results), remark]
         for section, title, state, remark in SECTIONS.get(plan.standard, ())
     ]
     names = ["section", f"of {plan.standard}", "state", "remark"]
@@ -324,15 +324,16 @@ def _state(section: str, state: str, file: RunFile, plan: SuitePlan, results: Se
         return OTHERWISE
     if section == "14" and facts.directions(file.run) == "one direction":
         return NOT_DONE
-    test = TEST_OF.get(section)
-    if test is None:
-        return state
-    if test not in plan.tests:
+    tests = TESTS_OF.get(section, ())
+    if not set(tests) <= set(plan.tests):
         return NOT_DONE
-    due = 1 if test in plan.once else len(plan.sizes)
-    made = sum(result.reason == "done" for result in results)
-    if made < due:
-        return f"{made} of {words.count(due, 'size')}"
+    for test in tests:
+        due = 1 if test in plan.once else len(plan.sizes)
+        made = sum(result.reason == "done" for result in _of(results, test))
+        if made < due:
+            return f"{made} of {words.count(due, 'size')}"
+    if not tests:
+        return state
     return OTHERWISE if plan.is_quick else state
 
 

@@ -201,7 +201,7 @@ def _broadcast(plan: SwitchingPlan, trials: Sequence[Trial]) -> Step | Results:
 def _copies(plan: SwitchingPlan, trial: Trial, number: int) -> SwitchingResult:
     got, copies = trial.extra["received"][number], trial.extra["copies"][number]
     due = 0 if number == 0 else trial.sent
-    text = f"{got} of {due} broadcast frames" + (f", {copies} twice" if copies else "")
+    text = f"{got} of {due} broadcast frames at {trial.load:g}/s" + (f", {copies} twice" if copies else "")
     verdict = PASS if got == due and not copies else FAIL
     return SwitchingResult(name=plan.ports[number], verdict=verdict, value=float(got), text=text)
 

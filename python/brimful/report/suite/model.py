@@ -283,12 +283,28 @@ def _failures(results: Sequence[Result]) -> list[str]:
 
 
 def _warnings(results: Sequence[Result]) -> list[str]:
-    return [
-        f"{result.test} at {result.size}: {warning.text}"
-        for result in results
-        if result.file is not None
-        for warning in result.file.warnings
-    ]
+    """Give the warnings of all tests; those that most tests have, in a line each."""
+    found: dict[str, list[tuple[str, RunFile, str]]] = {}
+    for result in results:
+        if result.file is not None:
+            for warning in result.file.warnings:
+                at = f"{result.test} at {result.size}"
+                found.setdefault(warning.code, []).append((at, result.file, warning.text))
+    restless = [at for at, _, _ in found.pop("machine-not-quiet", [])]
+    spoiled = [f"{at} ({_spoiled(file)})" for at, file, _ in found.pop("invalid-trials", [])]
+    lines = [f"{at}: {text}" for warnings in found.values() for at, _, text in warnings]
+    if restless:
+        lines.append(
+            f"the machine was not quiet in {', '.join(restless)}: results may move by more than their width; leave the"
+            " machine alone, or repeat the suite"
+        )
+    if spoiled:
+        lines.append(f"trials that were invalid were not counted: {', '.join(spoiled)}")
+    return lines
+
+
+def _spoiled(file: RunFile) -> str:
+    return f"{sum(trial.invalid is not None for trial in file.trials)} of {len(file.trials)}"
 
 
 def _machine(results: Sequence[Result]) -> str | None:

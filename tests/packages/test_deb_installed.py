@@ -49,6 +49,8 @@ def debian(request, package, tmp_path_factory):
     if made.returncode != 0 and re.search(r"Failed getting release file|Couldn't download", made.stdout + made.stderr):
         pytest.skip(f"the packages of {request.param} cannot be fetched here")
     assert made.returncode == 0, made.stdout + made.stderr
+    # pytest lets no other user into its directories, and chroot takes the mode along.
+    root.chmod(0o755)
     yield root
     shutil.rmtree(root)
 

@@ -12,8 +12,8 @@ from test_documents import blocks
 # test_deb.py looks at the files that the package has.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3000)]
 
-NOT_OURS = ("dev", "proc", "sys", "run", "var/cache", "var/lib/dpkg", "var/log")
-"""What dpkg, its triggers and the kernel write."""
+NOT_OURS = ("dev", "proc", "sys", "run", "var/cache", "var/lib/apt", "var/lib/dpkg", "var/log")
+"""What apt, dpkg, its triggers and the kernel write."""
 
 
 @pytest.fixture(scope="module")

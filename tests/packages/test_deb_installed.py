@@ -12,8 +12,8 @@ from test_documents import blocks
 # test_deb.py looks at the files that the package has.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3000)]
 
-NOT_OURS = ("dev", "proc", "sys", "run", "var/cache", "var/lib/dpkg", "var/log")
-"""What dpkg, its triggers and the kernel write."""
+NOT_OURS = ("dev", "proc", "sys", "run", "var/cache", "var/lib/apt", "var/lib/dpkg", "var/log")
+"""What apt, dpkg, its triggers and the kernel write."""
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +49,8 @@ def debian(request, package, tmp_path_factory):
     if made.returncode != 0 and re.search(r"Failed getting release file|Couldn't download", made.stdout + made.stderr):
         pytest.skip(f"the packages of {request.param} cannot be fetched here")
     assert made.returncode == 0, made.stdout + made.stderr
+    # pytest lets no other user into its directories, and chroot takes the mode along.
+    root.chmod(0o755)
     yield root
     shutil.rmtree(root)
 

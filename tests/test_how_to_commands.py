@@ -58,6 +58,7 @@ BY_ANOTHER_TEST = {
     r"--port 1=s1|in_port=s1": "tests/switch/test_how_to_mininet.py",
     r"^brimful trend |--label version=": "tests/trend/test_how_to_trend.py",
     r"--shard |^brimful merge ": "tests/campaign/test_how_to_shards.py",
+    r"^brimful-switchd check /etc/": "tests/packages/test_deb_installed.py",
     r"--store s3://": "tests/discards/test_buckets.py",
     r"--engine spark|spark-cluster$": "tests/discards/test_spark_cluster.py",
     r"^curl |discards (ingest|tests|report|affected) --store|^iperf3 --client": "tests/discards/test_how_to_snmp.py",

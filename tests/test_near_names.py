@@ -15,7 +15,7 @@ from support import brimful
         ("search -m lap:bridge", "lab"),
         ("search -m lab:brigde", "bridge"),
         ("search -m lab:bridge,wrk=3", "work"),
-        ("search -m lab:ovs,ports=sistem", "system"),
+        ("search -m lab:ovs,back_end=sistem", "system"),
         ("lab run program,redy=x -- true", "ready"),
         ("search -m sim:sharpe", "sharp"),
         ("search -m sim:sharp --preset csti", "csit"),

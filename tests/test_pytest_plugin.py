@@ -85,7 +85,7 @@ def test_what_is_missed_fails_the_test_in_words(tmp_path):
     assert "pdr > 2Mpps: it is 989.0 kpps" in shown
     assert "pdr.upper" not in shown.partition("short test summary")[2]
     assert "Failed: B is slower: it has 0.9 times the throughput of the first" in shown
-    assert "condition 'xdr > 1kpps': there is no goal 'xdr'; there is ndr, pdr" in shown
+    assert "condition 'xdr > 1kpps': there is no goal 'xdr' (did you mean 'pdr'?); there is ndr, pdr" in shown
     page = (tmp_path / "page.html").read_text()
     assert page.count('<span class="badge bad">failed</span>') == 4
     assert (tmp_path / "runs" / "test-missed-2" / "run.jsonl").exists()

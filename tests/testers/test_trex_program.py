@@ -35,7 +35,7 @@ def test_the_program_is_for_older_pythons_and_needs_nothing(source):
 @pytest.mark.parametrize(
     ("spec", "complaint"),
     [
-        ("lab1,port=0", "'port=0' is none of .*force.*ports="),
+        ("lab1,port=0", r"'port=0' \(did you mean 'ports'\?\) is none of .*force.*ports="),
         ("lab1,ports=", "'ports=' is none of"),
         ("lab1,count", "count"),
     ],

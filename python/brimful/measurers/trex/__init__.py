@@ -72,6 +72,7 @@ def _option(spec: str, word: str) -> tuple[str, str | None]:
         return key, None
     if key not in _VALUES or not value:
         known = ", ".join(sorted([*_FLAGS, *(f"{name}=..." for name in _VALUES)]))
-        message = f"measurer 'trex:{spec}': {word!r}{did_you_mean(key, [*_FLAGS, *_VALUES])} is none of {known}"
+        meant = "" if key in _VALUES else did_you_mean(key, [*_FLAGS, *_VALUES])
+        message = f"measurer 'trex:{spec}': {word!r}{meant} is none of {known}"
         raise UsageError(message)
     return key, value

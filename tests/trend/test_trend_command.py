@@ -113,6 +113,7 @@ def test_a_check_is_written_for_ci_servers_and_prometheus(store, snapshot):
         (("check", "store", "--series", "x"), "--series 'x': store has no such series"),
         (("check", "store", "--confirm"), "--confirm: name the device with --measurer"),
         (("check", "store", "--confirm", "-m", "lab:xdp"), "--measurer lab:xdp: has no {version} in it"),
+        (("check", "store", "--bisect", "-m sim:sharp", "--json"), "--bisect writes reports: leave --json out"),
         (("accept", "store", "--reason", "r"), "name the series with --series, or say --all"),
         (("accept", "store", "--all", "--reason", "r", "--until", "soon"), "--until soon: is no date"),
         (("reset", "store", "--all", "--version", "9", "--reason", "r"), "none of the series named has a version '9'"),
@@ -140,6 +141,21 @@ def test_a_suspicion_is_compared_live_and_the_verdict_counts(tmp_path, newest, c
     judgement = found["rows"][0]["judgement"]
     assert judgement["state"] == state
     assert judgement["confirmation"].startswith(f"{newest} forwards ")
+
+
+def test_a_regression_is_handed_over_to_a_bisection(tmp_path):
+    """Versions are capacities here, too; the series says roughly since when, the bisection which one."""
+    versions = [*(f"{2_000_000 + number}pps" for number in range(20)), *(f"{1_800_000 + n}pps" for n in range(8))]
+    values = levels((100, 20), (94, 8))
+    rows = [f"{version},{value},{1.7e9 + at}" for at, (version, value) in enumerate(zip(versions, values, strict=True))]
+    (tmp_path / "t.csv").write_text("\n".join(["v,x,t", *rows]))
+    (tmp_path / "versions").write_text("\n".join([*versions, ""]))
+    columns = ("--version-column", "v", "--value-column", "x", "--time-column", "t", "--worse", "lower")
+    brimful("trend", "add", "store", "--csv", "t.csv", "--series", "s", *columns, cwd=tmp_path, check=0)
+    options = "-m sim:sharp,capacity={version} --versions versions --pairs 4 --trial 100ms --quiet --out run"
+    shown = brimful("trend", "check", "store", "--bisect", options, cwd=tmp_path, check=1).stdout
+    assert "1800000pps made it" in " ".join(shown.split())
+    assert (tmp_path / "run" / "run.jsonl").exists()
 
 
 def test_what_a_comparison_of_throughputs_cannot_say_stays_a_suspicion(store):

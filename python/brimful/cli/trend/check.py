@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import click
 from brimful.cli.junit_option import junit_option
 from brimful.cli.reports import checked_target, style
 from brimful.cli.trend.stores import chosen, now, series_option, settings_options, store_argument
-from brimful.errors import one_line
+from brimful.errors import UsageError, one_line
 
 if TYPE_CHECKING:
     from brimful.trend.checking import Checked
@@ -25,6 +26,11 @@ _MOST_SHOWN = 40
 @settings_options
 @click.option("--confirm", is_flag=True, help="Compare each suspicion live with the last good version.")
 @click.option("-m", "--measurer", metavar="MEASURER", help="What --confirm measures; {version} in it is the version.")
+@click.option(
+    "--bisect",
+    metavar="OPTIONS",
+    help="Then find the version of each regression: options of brimful bisect, without --good and --bad.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
 @junit_option("trend", "series")
 @click.option(
@@ -38,6 +44,7 @@ def check(
     patterns: tuple[str, ...],
     confirm: bool,
     measurer: str | None,
+    bisect: str | None,
     as_json: bool,
     junit: Path | None,
     prometheus: Path | None,
@@ -60,6 +67,9 @@ def check(
     from brimful.trend.store import Store
 
     confirms = confirmation.opener(measurer) if confirm else None
+    if bisect is not None and as_json:
+        message = "--bisect writes reports: leave --json out"
+        raise UsageError(message)
     with Store.open(store) as opened:
         found = checking.check(
             opened,
@@ -71,7 +81,22 @@ def check(
         )
     _write(found, junit, prometheus)
     click.echo(_as_json(found) if as_json else _text(found))
+    if bisect is not None:
+        _bisect(found, shlex.split(bisect))
     return found.exit_code
+
+
+def _bisect(found: Checked, options: list[str]) -> None:
+    """Look for the version of each regression between the last that is surely good and the first that is surely bad."""
+    from brimful.cli.bisect import bisect
+    from brimful.trend.judgement import REGRESSION
+
+    for finding in found.findings:
+        if finding.kind == REGRESSION:
+            change = finding.changes[0].change
+            ends = ["--good", change.last_good, "--bad", change.latest_version]
+            click.echo(f"\nbrimful bisect {shlex.join(ends)}, as {one_line(finding.changes[0].name)} got worse:\n")
+            bisect.main([*options, *ends], prog_name="brimful bisect", standalone_mode=False)
 
 
 def _write(found: Checked, junit: Path | None, prometheus: Path | None) -> None:

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from brimful.discards.schema import TESTS
 from brimful.discards.speed_tests import merging, rows
-from brimful.discards.speed_tests.loading import Settings, load
+from brimful.discards.speed_tests.loading import load
+from brimful.discards.speed_tests.reading import Settings
 from brimful.discards.store import Store
 from brimful.errors import BrimfulError, UsageError
 from invented_results import bigquery, iperf3

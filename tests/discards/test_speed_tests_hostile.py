@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 from brimful.discards.speed_tests.clients import name_clients
-from brimful.discards.speed_tests.loading import Settings, read_source
+from brimful.discards.speed_tests.reading import Settings, read_source
 from brimful.discards.speed_tests.rows import FIRST_US, LAST_US, ROWS, Tally, parse_server, to_table
 from discards.test_speed_tests import bigquery, iperf3, ndt5
 from discards.test_speed_tests_tables import web100

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 from brimful.discards.speed_tests import loading
 from brimful.discards.speed_tests.completing import TRACES
-from brimful.discards.speed_tests.loading import Settings, read_source
 from brimful.discards.speed_tests.pseudonyms import Pseudonyms
+from brimful.discards.speed_tests.reading import Settings, read_source
 from brimful.discards.speed_tests.rows import Tally, parse_server
 from brimful.discards.speed_tests.traces import Trace
 from brimful.discards.store import Partition, Store

@@ -79,9 +79,10 @@ def tests(
 
     Exit code 1: more than --max-bad of the results could not be read; the others were stored.
     """
-    from brimful.discards.speed_tests.loading import Settings, load
+    from brimful.discards.speed_tests.loading import load
     from brimful.discards.speed_tests.mapping import read_mappings
     from brimful.discards.speed_tests.pseudonyms import Pseudonyms
+    from brimful.discards.speed_tests.reading import Settings
     from brimful.discards.store import Store
     from brimful.discards.times import check_zone
 

@@ -80,7 +80,7 @@ def test_the_capacity_of_a_bridge_is_its_limit_less_one(tmp_path, entries, first
 
 def test_the_capacity_of_open_vswitch_is_its_limit_less_one(tmp_path):
     lab = open_if_installed("ovs,ports=3")
-    directory = lab._programs[-1].log.parent
+    directory = lab._programs.running[-1].log.parent
     setting = f"ovs-vsctl --db=unix:{directory}/database.sock set bridge ovs0 other_config:mac-table-size=64"
     result = measure(lab, "caching", tmp_path / "r", setting, device="ovs", first=60, most=128)
     assert (result["sequential"].verdict, result["sequential"].value) == ("found", 63)

@@ -41,11 +41,14 @@ def test_a_full_mesh_loses_no_frame_and_starves_no_port(own_interfaces, device):
     output, count = trial(device, "--pattern=mesh"), int(device[-1])
     assert (output.intended, output.sent, output.lost) == (count * FRAMES, count * FRAMES, 0)
     assert (output.duplicated, output.reordered, output.late) == (0, 0, 0)
-    assert output.warnings == []
+    # Open vSwitch floods some frames of flows that its data path has not taken over yet.
+    may_flood = device.startswith("ovs")
+    assert {warning["code"] for warning in output.warnings} <= ({"misrouted-frames"} if may_flood else set())
     ports = output.extra["ports"]
     assert [port["name"] for port in ports] == [f"t{side}" for side in "abcdefgh"[:count]]
     for port in ports:
-        assert (port["sent"], port["lost"], port["received"], port["misrouted"]) == (FRAMES, 0, FRAMES, 0)
+        assert (port["sent"], port["lost"], port["received"]) == (FRAMES, 0, FRAMES)
+        assert may_flood or port["misrouted"] == 0
     assert len(output.directions) == count * (count - 1)
     shares = {way["sent"] for way in output.directions}
     assert shares <= {FRAMES // (count - 1), FRAMES // (count - 1) + 1}

@@ -1,4 +1,4 @@
-"""``brimful rfc2544``: all tests of RFC 2544 by one command."""
+"""``brimful rfc2544``: all tests of RFC 2544 by one command; and what every suite's command has."""
 
 from __future__ import annotations
 
@@ -23,10 +23,67 @@ from brimful.report import words
 from brimful.report.suite.requirements import Requirements, read_requirements
 from brimful.report.suite.sections import SIZES
 from brimful.suites.durations import expected_s
-from brimful.suites.manager import SuiteRun, check_suite, run_suite
+from brimful.suites.manager import Suite, SuiteRun, check_suite, run_suite
 from brimful.suites.rfc2544 import TESTS, Open, SuiteRequest, suite_of
 from brimful.throughput.manager import SearchRequest
 from brimful.units import format_duration
+
+
+def suite_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of every suite."""
+    options = (
+        click.option("--max-load", metavar="LOAD", help="What 100 % is, the rate of a link. Default: the tester's."),
+        click.option("--quick", is_flag=True, help="Shorter and fewer trials; every page says so."),
+        click.option(
+            "--require",
+            "requirements",
+            type=click.Path(dir_okay=False, path_type=Path),
+            metavar="FILE",
+            help="A TOML file of requirements: the report has a table of them, the exit code is 1 if one is missed.",
+        ),
+        values.failure_options("fail or retry:N"),
+        click.option(
+            "--out",
+            metavar="PATH",
+            callback=values.directory,
+            help="Directory of the records. Default: a new one under runs/.",
+        ),
+        click.option("--resume", is_flag=True, help="Continue the last suite that had the same options."),
+        click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Kept in the record."),
+        click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write a report."),
+        click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
+        click.option("--quiet", "-q", is_flag=True, help="No progress."),
+        click.option("--verbose", "-v", is_flag=True, help="A line for each step."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def carry_out(suite_of: Callable[[Callable[[str], None]], Suite], options: dict[str, Any], expected_s: float) -> int:
+    """Check a suite, forecast its time, make its tests, and show them; gives the exit code.
+
+    Parameters
+    ----------
+    suite_of
+        Gives the suite, from what gets a line for each step.
+    options
+        As `suite_options` has them.
+    expected_s
+        The forecast.
+    """
+    if options["html"]:
+        reports.check_page(options["html"], options["out"])
+    planned = suite_of(lambda text: None)
+    check_suite(planned)
+    required = None if options["requirements"] is None else read_requirements(options["requirements"])
+    take_for_interrupt()
+    sizes, tests = len(planned.sizes), len(planned.tests)
+    click.echo(f"{sizes} sizes, {tests} tests: about {_rounded(expected_s)}", err=True)
+    with open_progress(quiet=options["quiet"], verbose=options["verbose"]) as progress:
+        note = progress.note
+        done = run_suite(suite_of(note), out=options["out"], resume=options["resume"], progress=note, note=note)
+    return _finish(done, options, required)
 
 
 @click.command("rfc2544", cls=BedCommand)
@@ -45,27 +102,9 @@ from brimful.units import format_duration
     show_default=True,
     help="The tests of section 26 to make at each size.",
 )
-@click.option("--quick", is_flag=True, help="Shorter and fewer trials; every page says so.")
-@click.option("--max-load", metavar="LOAD", help="What 100 % is, such as the rate of the link. Default: the tester's.")
 @click.option("--reset-command", metavar="COMMAND", help="Also test a reset by this shell command (section 26.6).")
-@click.option(
-    "--require",
-    "requirements",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="A TOML file of requirements; the report has a table of passes and failures, and the exit code is 1 for one.",
-)
-@values.failure_options("fail or retry:N")
 @traffic_options
-@click.option(
-    "--out", metavar="PATH", callback=values.directory, help="Directory of the records. Default: a new one under runs/."
-)
-@click.option("--resume", is_flag=True, help="Continue the last suite that had the same options.")
-@click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Kept in the record.")
-@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write a report.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress.")
-@click.option("--verbose", "-v", is_flag=True, help="A line for each step.")
+@suite_options
 def rfc2544(**options: Any) -> int:  # noqa: ANN401
     """Make all tests of RFC 2544 section 26 at each frame size, in one record and one report.
 
@@ -73,27 +112,13 @@ def rfc2544(**options: Any) -> int:  # noqa: ANN401
     reset. Each has a record of its own below that of the suite; an interrupted suite goes on with --resume. Exit code:
     0 all made and all requirements met, 1 a requirement missed, 2 wrong usage, 3 a test failed, 130 interrupted.
     """
-    if options["html"]:
-        reports.check_page(options["html"], options["out"])
     request = _request(options)
     planned = suite_of(request, _opener(options))
-    check_suite(planned)
-    required = None if options["requirements"] is None else read_requirements(options["requirements"])
-    take_for_interrupt()
     foreseen = expected_s(request.durations, len(planned.sizes), planned.tests)
-    click.echo(f"{len(planned.sizes)} sizes, {len(planned.tests)} tests: about {rounded(foreseen)}", err=True)
-    with open_progress(quiet=options["quiet"], verbose=options["verbose"]) as progress:
-        done = run_suite(
-            suite_of(request, _opener(options), note=progress.note),
-            out=options["out"],
-            resume=options["resume"],
-            progress=progress.note,
-            note=progress.note,
-        )
-    return finish(done, options, required)
+    return carry_out(lambda note: suite_of(request, _opener(options), note=note), options, foreseen)
 
 
-def finish(done: SuiteRun, options: dict[str, Any], required: Requirements | None) -> int:
+def _finish(done: SuiteRun, options: dict[str, Any], required: Requirements | None) -> int:
     """Show a suite, say what is missed or missing, and give the exit code."""
     unwritten = reports.show_run(done.path, options)
     unfinished = reports.tell_why_unfinished(done.end, done.path, words.count(len(done.tests), "test"))
@@ -150,10 +175,10 @@ def _opener(options: dict[str, Any]) -> Callable[[SearchRequest], Open]:
     return open_for
 
 
-def rounded(seconds: float) -> str:
+def _rounded(seconds: float) -> str:
     """Write a forecast as people say it.
 
-    >>> rounded(1234.0), rounded(30000.0)
+    >>> _rounded(1234.0), _rounded(30000.0)
     ('21 min', '8 h 20 min')
     """
     return format_duration(60.0 * round(max(seconds, 60.0) / 60))

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import click
 
 from brimful.campaign.plan import parse_sizes
-from brimful.cli import reports, values
+from brimful.cli import values
 from brimful.cli.beds import BedCommand
-from brimful.cli.progress import open_progress
-from brimful.cli.signals import take_for_interrupt
-from brimful.cli.suite import finish, rounded
+from brimful.cli.suite import carry_out, suite_options
 from brimful.cli.traffic_options import labels_of
 from brimful.errors import UsageError
 from brimful.measurers.base import Measurer
 from brimful.measurers.opening import open_measurer
 from brimful.measurers.stations import Stations, open_stations
-from brimful.report.suite.requirements import read_requirements
 from brimful.report.suite.sections import SIZES
-from brimful.suites.manager import check_suite, run_suite
 from brimful.suites.rfc2889 import TESTS, SwitchSuiteRequest, expected_s, suite_of, usual_tests
 from brimful.switching.addresses import MOST
 from brimful.throughput.manager import SearchRequest
@@ -43,8 +38,6 @@ from brimful.throughput.manager import SearchRequest
     metavar="TEST,...",
     help=f"The tests to make. Default: of {', '.join(TESTS)} those that the ports are enough for.",
 )
-@click.option("--max-load", metavar="LOAD", help="What 100 % is, the rate of a port. Default: the tester's.")
-@click.option("--quick", is_flag=True, help="Shorter and fewer trials; every page says so.")
 @click.option("--rate", callback=values.load, metavar="LOAD", help="Of test frames, and of learning in section 5.7.")
 @click.option(
     "--max-addresses", type=click.IntRange(1, MOST), metavar="N", help="The most that are learned in a trial."
@@ -62,50 +55,19 @@ from brimful.throughput.manager import SearchRequest
     metavar="COMMAND",
     help="Instead of that silence, what makes the device forget: a shell command, in a lab run where the device is.",
 )
-@click.option(
-    "--require",
-    "requirements",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="A TOML file of requirements; the exit code is 1 where one is missed.",
-)
-@values.failure_options("fail or retry:N")
-@click.option(
-    "--out", metavar="PATH", callback=values.directory, help="Directory of the records. Default: a new one under runs/."
-)
-@click.option("--resume", is_flag=True, help="Continue the last suite that had the same options.")
-@click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Kept in the record.")
-@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write a report.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress.")
-@click.option("--verbose", "-v", is_flag=True, help="A line for each step.")
+@suite_options
 def rfc2889(**options: Any) -> int:  # noqa: ANN401
     """Test a switch as RFC 2889 says, in one record and one report.
 
     The tests are the throughput of many ports in several patterns, the forwarding rate, congestion control, broadcast
     frames, the address caching capacity, the learning rate, ageing, and errored frames; the report lists every section
-    and what was done of it. Each test has a record of its own below that of the suite; an
-    interrupted suite goes on with --resume. Exit code: 0 all made and all requirements met, 1 a requirement missed, 2
-    wrong usage, 3 a test failed, 130 interrupted.
+    and what was done of it. Each test has a record of its own below that of the suite; an interrupted suite goes on
+    with --resume. Exit code: 0 all made and all requirements met, 1 a requirement missed, 2 wrong usage, 3 a test
+    failed, 130 interrupted.
     """
-    if options["html"]:
-        reports.check_page(options["html"], options["out"])
     request = _request(options)
     openers = _openers(request, options["timeout"])
-    check_suite(suite_of(request, *openers))
-    required = None if options["requirements"] is None else read_requirements(options["requirements"])
-    take_for_interrupt()
-    sizes, tests = len(request.sizes), len(request.tests)
-    click.echo(f"{sizes} sizes, {tests} tests: about {rounded(expected_s(request))}", err=True)
-    with open_progress(quiet=options["quiet"], verbose=options["verbose"]) as progress:
-        done = run_suite(
-            suite_of(request, *openers, note=progress.note),
-            out=options["out"],
-            resume=options["resume"],
-            progress=progress.note,
-            note=progress.note,
-        )
-    return finish(done, options, required)
+    return carry_out(lambda note: suite_of(request, *openers, note=note), options, expected_s(request))
 
 
 def _request(options: dict[str, Any]) -> SwitchSuiteRequest:

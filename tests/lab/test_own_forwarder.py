@@ -131,7 +131,7 @@ def measured(measurer):
     for _ in range(20):
         with contextlib.suppress(InvalidTrialError):
             return measurer.measure(200.0, 0.1)
-    pytest.skip("this machine cannot send 200 frames a second on schedule")
+    pytest.fail("20 trials in a row were invalid")
 
 
 def test_each_trial_can_have_it_started_anew(own_interfaces):

@@ -52,8 +52,7 @@ fn messages_come_out_whole_however_the_bytes_are_cut() {
 
 #[test]
 fn a_long_message_comes_out_whole_however_it_is_cut() {
-    let long =
-        Message::EchoRequest(Data((0..60_000).map(|place: u32| place as u8).collect())).encode(7, Version::V13);
+    let long = Message::EchoRequest(Data((0..60_000).map(|place: u32| place as u8).collect())).encode(7, Version::V13);
     let bytes = [Message::BarrierRequest.encode(5, Version::V13), long.clone(), long].concat();
     for size in [7, 4096, 32_768, 60_007, bytes.len()] {
         let (mut connection, mut taken) = (established(), Vec::new());

@@ -2,7 +2,7 @@ use std::io;
 
 use thiserror::Error;
 
-use crate::Attachment;
+use crate::{Attachment, BackEnd};
 
 /// Why a port could not be opened.
 #[derive(Debug, Error)]
@@ -53,6 +53,9 @@ pub enum OpenError {
         /// Its queues.
         queues: u32,
     },
+    /// Threads that share it would wait for each other.
+    #[error("interface `{0}`: one thread sends by {1}; use the back end packet, or fewer threads")]
+    OneSender(String, BackEnd),
     /// `AF_XDP` would lose tags.
     #[error(
         "interface `{name}`: its driver takes VLAN tags off frames, AF_XDP loses those, and `rx-vlan-offload off` failed \

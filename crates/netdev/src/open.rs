@@ -4,7 +4,8 @@ use std::str::FromStr;
 use crate::interface::Interface;
 use crate::links::Links;
 use crate::{
-    AnyPort, Attachment, OpenError, PacketPort, PacketPortOptions, PacketRing, Port, Receiver, Sender, TapPort, XdpPort,
+    AnyPort, Attachment, OpenError, PacketPort, PacketPortOptions, PacketRing, PacketSender, Port, Receiver, Sender,
+    TapPort, XdpPort,
 };
 
 /// A way into the kernel.
@@ -64,6 +65,27 @@ impl BackEnd {
             Self::Xdp(attachment) => any(XdpPort::open_queues(name, options, attachment)?),
             Self::Tap => vec![self.open(name, options)?],
         })
+    }
+}
+
+impl BackEnd {
+    /// Opens an interface with further ways to send there, so that this number of threads can, each by its own.
+    ///
+    /// # Errors
+    /// As [`Self::open`], and when the back end has but one way.
+    pub fn open_for_senders(
+        self,
+        name: &str,
+        options: PacketPortOptions,
+        senders: usize,
+    ) -> Result<(AnyPort, Vec<Box<dyn Sender>>), OpenError> {
+        let port = self.open(name, options)?;
+        if senders > 1 && !matches!(self, Self::Packet(_)) {
+            return Err(OpenError::OneSender(name.to_owned(), self));
+        }
+        let more = (1..senders)
+            .map(|_| -> Result<Box<dyn Sender>, OpenError> { Ok(Box::new(PacketSender::open(name, options)?)) });
+        Ok((port, more.collect::<Result<_, _>>()?))
     }
 }
 

@@ -4,6 +4,7 @@ use brimful_trial::program::DelayRecord;
 use crate::delay::since_stamp;
 use crate::exchange::Exchange;
 use crate::flows::{FlowTurns, FlowsRecord};
+use crate::lots::Lots;
 use crate::routes::Turns;
 use crate::test_frames::Stamp;
 use crate::{Arrival, Direction, SentHistory, Tracker, certainly_lost};
@@ -15,6 +16,11 @@ pub(crate) struct ReceivingLane {
     /// The place of the port that sends among those that do.
     pub(crate) sender: usize,
     pub(crate) turns: Turns,
+    lots: Lots,
+    /// The newest frame of each lot that arrived, and the frames that arrived after such a one: lots keep no order among
+    /// each other.
+    newest: Vec<Option<u64>>,
+    overtaken: u64,
     pub(crate) tracker: Tracker,
     pub(crate) stragglers: u64,
     pub(crate) damaged: u64,
@@ -28,13 +34,16 @@ pub(crate) struct ReceivingLane {
 
 impl ReceivingLane {
     /// Of a port that sends up to `frames` in all directions; `ports` is how many there are.
-    pub(crate) fn new(direction: &Direction, frames: u64, flows: Option<FlowTurns>, ports: usize) -> Self {
+    pub(crate) fn new(direction: &Direction, frames: u64, lots: Lots, flows: Option<FlowTurns>, ports: usize) -> Self {
         let count = direction.turns.among(frames);
         Self {
             from: direction.from,
             to: direction.to,
             sender: direction.order,
             turns: direction.turns.clone(),
+            lots,
+            newest: vec![None; lots.count as usize],
+            overtaken: 0,
             tracker: Tracker::new(count),
             stragglers: 0,
             damaged: 0,
@@ -49,6 +58,9 @@ impl ReceivingLane {
     pub(crate) fn take(&mut self, stamp: &Stamp, now: Nanoseconds, sending_is_over: bool) {
         let arrival = self.tracker.record(stamp.sequence);
         if matches!(arrival, Arrival::InOrder | Arrival::Reordered) {
+            if self.lots.count > 1 {
+                self.note_order(stamp.sequence);
+            }
             let delay = since_stamp(stamp.timestamp, now);
             self.delay.record(stamp.sequence, delay, arrival == Arrival::InOrder);
             self.stragglers += u64::from(sending_is_over);
@@ -60,7 +72,38 @@ impl ReceivingLane {
 
     /// Whether a frame of this direction was handed to a port.
     pub(crate) fn was_offered(&self, sequence: u64, exchange: &Exchange) -> bool {
-        exchange.senders()[self.sender].was_offered(self.turns.frame_of_port(sequence))
+        let (lot, number) = self.lots.place_of(self.turns.frame_of_port(sequence));
+        exchange.lanes()[self.place_of(lot)].was_offered(number)
+    }
+
+    /// Frames of this direction that were sent so far, and up to which number that is all of them.
+    pub(crate) fn sent_so_far(&self, exchange: &Exchange) -> (u64, u64) {
+        let lots = 0..self.lots.count as usize;
+        let sent = |lot| exchange.lanes()[self.place_of(lot)].sent();
+        let all = lots.clone().map(sent).sum();
+        let complete = lots.map(|lot| self.lots.frame_of_port(lot, sent(lot))).min();
+        let among = |frames| self.turns.among(frames);
+        (among(all), among(complete.unwrap_or(all)))
+    }
+
+    /// Frames that arrived after a later one that the same thread sent.
+    pub(crate) fn reordered(&self) -> u64 {
+        if self.lots.count > 1 {
+            self.overtaken
+        } else {
+            self.tracker.reordered()
+        }
+    }
+
+    fn note_order(&mut self, sequence: u64) {
+        let newest = &mut self.newest[self.lots.place_of(sequence).0];
+        self.overtaken += u64::from(*newest > Some(sequence));
+        *newest = (*newest).max(Some(sequence));
+    }
+
+    /// Of the lane that sends a lot of its port.
+    fn place_of(&self, lot: usize) -> usize {
+        self.sender * self.lots.count as usize + lot
     }
 
     /// Frames missing of `sent`. Forged frames can make it too small, but never less than none.

@@ -139,7 +139,14 @@ fn a_processor_that_is_not_there_is_named() {
             &["--senders", "2", "--cpu", "0"],
             "--cpu is given 1 times: give one for each of 2 threads that send",
         ),
-        (&["--senders", "3"], "--senders 3: 2 of the ports send"),
+        (
+            &["--senders", "3"],
+            "--senders 3: 2 of the ports send, and as many threads",
+        ),
+        (
+            &["--senders", "4"],
+            "--senders 4: 2 of the ports send, and one thread sends what belongs to a flow",
+        ),
         (&["--senders", "0"], "--senders"),
     ] {
         let (code, message) = refusal(&[&["--port", "a", "--port", "b"], more].concat());

@@ -54,6 +54,19 @@ pub enum OpenError {
         queues: u32,
     },
     /// Threads that share it would wait for each other.
+    #[error(
+        "interface `{name}`: {senders} threads send by xdp-native, each by a queue of its own, and it has {queues}: use the \
+             back end packet, `ethtool -L {name} combined {senders}`, or fewer threads"
+    )]
+    TooFewQueues {
+        /// The interface.
+        name: String,
+        /// Its queues.
+        queues: usize,
+        /// Threads.
+        senders: usize,
+    },
+    /// The same, whatever the interface.
     #[error("interface `{0}`: one thread sends by {1}; use the back end packet, or fewer threads")]
     OneSender(String, BackEnd),
     /// `AF_XDP` would lose tags.

@@ -67,9 +67,11 @@ impl FlowsRecord {
         }
     }
 
-    /// Adds the first copy of a frame.
-    pub(crate) fn record(&mut self, sequence: u64) {
-        self.received[self.turns.flow_of(sequence) as usize] += 1;
+    /// Adds the first copy of a frame and gives its flow.
+    pub(crate) fn record(&mut self, sequence: u64) -> usize {
+        let flow = self.turns.flow_of(sequence) as usize;
+        self.received[flow] += 1;
+        flow
     }
 
     /// The figures. Of the lots that flows take turns to be in, the frames below these numbers were sent.

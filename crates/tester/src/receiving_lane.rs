@@ -17,8 +17,8 @@ pub(crate) struct ReceivingLane {
     pub(crate) sender: usize,
     pub(crate) turns: Turns,
     lots: Lots,
-    /// The newest frame of each lot that arrived, and the frames that arrived after such a one: lots keep no order among
-    /// each other.
+    /// Of each flow where there are several lots, which keep no order among each other: the newest frame that arrived, and
+    /// the frames that arrived after such a one.
     newest: Vec<Option<u64>>,
     overtaken: u64,
     pub(crate) tracker: Tracker,
@@ -42,7 +42,7 @@ impl ReceivingLane {
             sender: direction.order,
             turns: direction.turns.clone(),
             lots,
-            newest: vec![None; lots.count as usize],
+            newest: vec![None; flows.filter(|_| lots.count > 1).map_or(0, |turns| turns.flows as usize)],
             overtaken: 0,
             tracker: Tracker::new(count),
             stragglers: 0,
@@ -58,14 +58,15 @@ impl ReceivingLane {
     pub(crate) fn take(&mut self, stamp: &Stamp, now: Nanoseconds, sending_is_over: bool) {
         let arrival = self.tracker.record(stamp.sequence);
         if matches!(arrival, Arrival::InOrder | Arrival::Reordered) {
-            if self.lots.count > 1 {
-                self.note_order(stamp.sequence);
-            }
             let delay = since_stamp(stamp.timestamp, now);
             self.delay.record(stamp.sequence, delay, arrival == Arrival::InOrder);
             self.stragglers += u64::from(sending_is_over);
             if let Some(flows) = &mut self.flows {
-                flows.record(stamp.sequence);
+                let flow = flows.record(stamp.sequence);
+                if let Some(newest) = self.newest.get_mut(flow) {
+                    self.overtaken += u64::from(*newest > Some(stamp.sequence));
+                    *newest = (*newest).max(Some(stamp.sequence));
+                }
             }
         }
     }
@@ -86,19 +87,13 @@ impl ReceivingLane {
         (among(all), among(complete.unwrap_or(all)))
     }
 
-    /// Frames that arrived after a later one that the same thread sent.
+    /// Frames that arrived after a later one, of the same flow where threads share the port.
     pub(crate) fn reordered(&self) -> u64 {
         if self.lots.count > 1 {
             self.overtaken
         } else {
             self.tracker.reordered()
         }
-    }
-
-    fn note_order(&mut self, sequence: u64) {
-        let newest = &mut self.newest[self.lots.place_of(sequence).0];
-        self.overtaken += u64::from(*newest > Some(sequence));
-        *newest = (*newest).max(Some(sequence));
     }
 
     /// Of the lane that sends a lot of its port.

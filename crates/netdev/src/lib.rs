@@ -20,7 +20,6 @@ mod fault;
 mod interface;
 mod links;
 mod loopback;
-mod mapping;
 mod memory;
 mod offload;
 mod open;

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::system::open_socket;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
 /// The kernel sends no more of a dump at once.
 const LARGEST_PART: usize = 32 << 10;
@@ -129,7 +129,9 @@ fn dump(question: u16, header_len: usize) -> io::Result<Vec<Vec<u8>>> {
 }
 
 fn ask(question: u16, flags: libc::c_int, header: &[u8]) -> io::Result<File> {
-    let mut socket = File::from(open_socket(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_ROUTE)?);
+    // The protocol NETLINK_ROUTE is 0.
+    let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
+    let mut socket = File::from(socket);
     let mut request = vec![0; MESSAGE_HEADER_LEN];
     let len = (MESSAGE_HEADER_LEN + header.len()) as u32;
     request[0..4].copy_from_slice(&len.to_ne_bytes());

@@ -1,8 +1,8 @@
 use std::io;
 use std::ptr::{self, NonNull};
 
+use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 
 /// What a device may compare or compress by itself is stamped in each of these.
 const SECTOR: usize = 512;

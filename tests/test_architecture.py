@@ -116,6 +116,7 @@ MODULES = {
     "switching": {"errors", "machine", "managed", "measurers", "policies", "records", "session", "throughput"},
     "recovery": {"managed", "policies", "session", "errors", "measurers", "records", "runs", "throughput", "units"},
     "delay": {
+        "_core",
         "managed",
         "policies",
         "session",

@@ -27,11 +27,9 @@ DEBIAN = ROOT / "tools" / "debian"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 PYTHONS = ("3.11", "3.12", "3.13")
 """Those of Debian 12 and 13, and the one between them: `Depends` in `debian/control` has no hole."""
-EXTRAS = ("report", "delay")
+EXTRAS = ("report",)
 """What most people use. The engines of the others are several times as large as all else."""
 PLATFORMS = ("manylinux2014_x86_64", *(f"manylinux_2_{minor}_x86_64" for minor in range(17, 35)))
-LEFT_OUT = "setuptools"
-"""pbr names it, but needs it to build packages alone."""
 OF_A_BUILD = {"RECORD", "WHEEL", "auditwheel.cdx.json", "__config__.py", "_build_config.py"}
 """Files that say how a wheel was built: those of the first Python stand for the others."""
 LIBRARY, PROGRAMS = "usr/lib/brimful", "usr/bin"
@@ -55,7 +53,7 @@ def fetch_dependencies(directory: Path) -> list[Path]:
         done = subprocess.run([*pip, f"--python-version={python}", *wanted], stderr=subprocess.PIPE, text=True)
         if done.returncode != 0:
             raise SystemExit(f"deb.py: what is bundled for Python {python} cannot be fetched; pip says:\n{done.stderr}")
-    return [wheel for wheel in sorted(directory.glob("*.whl")) if not wheel.name.startswith(LEFT_OUT)]
+    return sorted(directory.glob("*.whl"))
 
 
 def unpack(wheel: Path, tree: Path) -> None:

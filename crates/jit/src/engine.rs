@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use brimful_pipeline::{Change, CounterBlock, CounterId, FlowEntry, MOST_COUNTERS, Pipeline};
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use crate::background::{Background, Offer, Task};
 use crate::compile::{Code, Compiler, Source};
@@ -13,7 +15,7 @@ use crate::context::{CodeRule, INTERPRETED, MOST_SHAPES, RuleValue};
 use crate::explain;
 use crate::functions::{Functions, OldRule, Remains, Uncompiled};
 use crate::hints::prefetch;
-use crate::journal::{NotedRule, Since, make_up_for, next_random};
+use crate::journal::{NotedRule, Since, make_up_for};
 use crate::placing::NewRule;
 use crate::reclaim::{Epochs, Garbage, Moment};
 use crate::shape::{Shape, Shaped, shape_of};
@@ -50,7 +52,7 @@ pub struct Engine {
     next_layout: Instant,
     /// No rule has ever had a counter from here on.
     end: u32,
-    random: u64,
+    random: SplitMix64,
     compilations: (u64, Duration),
 }
 
@@ -89,8 +91,8 @@ impl Engine {
             bytemuck::allocation::zeroed_slice_box(MOST_COUNTERS),
         ));
         let mut epochs = Epochs::default();
-        let mut random = seed | 1;
-        let (reader, factors) = (epochs.observer(), next_random(&mut random));
+        let mut random = SplitMix64::seed_from_u64(seed | 1);
+        let (reader, factors) = (epochs.observer(), SplitMix64::seed_from_u64(random.next_u64()));
         let background = Background::start(Arc::clone(&compiler), Arc::clone(&functions), reader, factors)?;
         let mut engine = Self {
             background,
@@ -232,7 +234,7 @@ impl Engine {
             let random = &mut self.random;
             table
                 .current
-                .insert(&rule, &mut || next_random(random), &mut self.garbage);
+                .insert(&rule, &mut || random.next_u64(), &mut self.garbage);
             table.rules += 1;
         }
         if table.is_behind() {
@@ -300,12 +302,7 @@ impl Engine {
             let missed = (told - offer.seen) as usize;
             let random = &mut self.random;
             for since in last.iter().skip(last.len() - missed) {
-                make_up_for(
-                    &mut offer.version,
-                    since,
-                    &mut || next_random(random),
-                    &mut self.garbage,
-                );
+                make_up_for(&mut offer.version, since, &mut || random.next_u64(), &mut self.garbage);
             }
             let function = code.function as *mut ();
             self.functions.tables[index].store(function, Ordering::Release);

@@ -47,11 +47,3 @@ pub(crate) fn make_up_for(
         Since::Removed(counter) => version.remove(*counter, garbage),
     }
 }
-
-/// The next factor of a hash (`SplitMix64`).
-pub(crate) fn next_random(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let value = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    value ^ (value >> 31)
-}

@@ -20,7 +20,6 @@ mod fault;
 mod interface;
 mod links;
 mod loopback;
-mod mapping;
 mod memory;
 mod offload;
 mod open;
@@ -30,7 +29,6 @@ mod port;
 mod probe;
 mod processor;
 mod promiscuity;
-mod random;
 mod ring;
 #[cfg(all(test, not(feature = "loom")))]
 #[path = "../../skip.rs"]
@@ -64,7 +62,6 @@ pub use port::{
 };
 pub use probe::{Attempt, Findings, interface_names, try_back_ends};
 pub use processor::processor_cycles;
-pub use random::SplitMix64;
 pub use slice::{times_displaced, use_short_slices};
 pub use tap::{TapPort, TapReceiver, TapSender};
 pub use time::MonotonicTime;

@@ -6,6 +6,8 @@
 //! `pulse,every=7s,length=100ms` has periodic stalls and nothing else.
 
 use brimful_trial::{Counts, Nanoseconds, Ratio, TrialInput, TrialOutput};
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use crate::Failure;
 
@@ -466,11 +468,7 @@ fn seconds(text: &str) -> Result<f64, Failure> {
 /// Even over 0 to 1 (`SplitMix64`).
 fn draw(seed: u64, purpose: Purpose, index: u64) -> f64 {
     const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
-    let mix = |state: u64| {
-        let state = (state ^ state >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let state = (state ^ state >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        state ^ state >> 31
-    };
+    let mix = |state: u64| SplitMix64::seed_from_u64(state.wrapping_sub(GOLDEN)).next_u64();
     let stream = mix(mix(seed ^ 0xd7a5).wrapping_add(GOLDEN.wrapping_mul(purpose as u64)));
     (mix(stream.wrapping_add(index.wrapping_mul(GOLDEN))) >> 11) as f64 / (1_u64 << 53) as f64
 }

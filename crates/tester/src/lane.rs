@@ -77,10 +77,11 @@ pub(crate) fn sending_lanes(
     start: Nanoseconds,
     shape: &LoadShape,
 ) -> Vec<SendingLane> {
-    let lane = |(index, order): (usize, &SendingOrder)| {
+    let lane = |(place, order): (usize, &SendingOrder)| {
         let schedule = plan.schedule(order, start, shape);
-        let is_between = ports == 2 && index == 1;
+        let is_between = ports == 2 && place == 1;
         SendingLane::new(
+            place,
             order,
             if is_between {
                 schedule.offset_by_half_a_period()
@@ -105,7 +106,8 @@ pub(crate) fn receiving_lanes(profile: &Profile, streams: &[Stream], plan: &Tria
 
 impl Lanes {
     /// Puts both sides together.
-    pub(crate) fn join(sending: Vec<SendingLane>, receiving: Vec<ReceivingLane>, slip: u64) -> Self {
+    pub(crate) fn join(mut sending: Vec<SendingLane>, receiving: Vec<ReceivingLane>, slip: u64) -> Self {
+        sending.sort_by_key(|lane| lane.place);
         Self {
             accounts: vec![None; receiving.len()],
             sending,
@@ -128,10 +130,10 @@ impl Lanes {
                 self.accounts[index] = Account::new(direction, &counted[lane.from], &counted[lane.to]);
             }
         }
-        let mut senders = self.sending.iter().enumerate();
-        self.lost_before_sent = senders.find_map(|(index, sending)| {
+        self.lost_before_sent = self.sending.iter().find_map(|sending| {
             let from = &counted[sending.from];
-            let lost = lost_before_sent(sending.sent(), self.lost_of_sender(index), from).unwrap_or(0);
+            let lost = lost_of_sender(sending, &self.receiving);
+            let lost = lost_before_sent(sending.sent(), lost, from).unwrap_or(0);
             (lost > 0).then_some((sending.from, lost))
         });
     }
@@ -140,11 +142,6 @@ impl Lanes {
     fn is_alone(&self, lane: &ReceivingLane) -> bool {
         let is_near = |other: &&ReceivingLane| other.from == lane.from || other.to == lane.to;
         self.receiving.iter().filter(is_near).count() == 1
-    }
-
-    /// Frames missing of all that a port sent, by its place among those that send.
-    fn lost_of_sender(&self, sender: usize) -> u64 {
-        lost_of_sender(&self.sending[sender], sender, &self.receiving)
     }
 
     /// Each direction apart.
@@ -190,8 +187,8 @@ impl Lanes {
     }
 }
 
-/// Frames missing of all that a port sent, by its place among those that send.
-pub(crate) fn lost_of_sender(sending: &SendingLane, sender: usize, receiving: &[ReceivingLane]) -> u64 {
-    let own = receiving.iter().filter(|lane| lane.sender == sender);
+/// Frames missing of all that a port sent.
+pub(crate) fn lost_of_sender(sending: &SendingLane, receiving: &[ReceivingLane]) -> u64 {
+    let own = receiving.iter().filter(|lane| lane.sender == sending.place);
     own.map(|lane| lane.lost_of(lane.turns.among(sending.sent()))).sum()
 }

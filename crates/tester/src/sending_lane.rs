@@ -7,6 +7,8 @@ use crate::{CatchUp, Clock, PacingRecord, Schedule, SendingOrder, Stream};
 
 /// What one port sends during one trial.
 pub(crate) struct SendingLane {
+    /// Its place among all lanes that send.
+    pub(crate) place: usize,
     pub(crate) from: usize,
     pub(crate) pacing: PacingRecord,
     pub(crate) sent_into_full_queue: u64,
@@ -28,8 +30,9 @@ pub(crate) struct Sent {
 }
 
 impl SendingLane {
-    pub(crate) fn new(order: &SendingOrder, schedule: Schedule) -> Self {
+    pub(crate) fn new(place: usize, order: &SendingOrder, schedule: Schedule) -> Self {
         Self {
+            place,
             from: order.from,
             order: order.clone(),
             pacing: PacingRecord::new(schedule.clone()),
@@ -90,7 +93,11 @@ impl SendingLane {
         })
     }
 
-    /// The direction of the first frame that is not sent.
+    pub(crate) fn order(&self) -> &SendingOrder {
+        &self.order
+    }
+
+    /// The direction of a frame.
     pub(crate) fn direction(&self, frame: u64) -> usize {
         self.order.at(frame).0
     }

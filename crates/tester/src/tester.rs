@@ -13,7 +13,7 @@ use crate::lane::{Lanes, receiving_lanes};
 use crate::outcome::Evidence;
 use crate::pacing::WINDOW;
 use crate::receiving_side::{EarlyStop, ReceivingSide, drain};
-use crate::sending_side::{SendingPlan, SendingSide, port_without_link};
+use crate::sending_side::{SendingPlan, SendingPort, SendingSide, port_without_link};
 use crate::station::Station;
 use crate::test_frames::TemplateError;
 use crate::trial::{FLUSH_WAIT, Trial};
@@ -36,6 +36,8 @@ pub struct Tester<'a, S, R, C> {
     profile: Profile,
     timing: Timing,
     threads: Threads,
+    /// Of the threads that send, in their order; any where there are none.
+    processors: Vec<usize>,
     ramp_up: Nanoseconds,
     stop: &'a AtomicBool,
     stations: Vec<Station>,
@@ -84,6 +86,7 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
             profile,
             timing,
             threads: Threads::One,
+            processors: Vec::new(),
             ramp_up: Nanoseconds::ZERO,
             stop,
             trial: first_trial,
@@ -94,6 +97,12 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
     #[must_use]
     pub fn with_threads(self, threads: Threads) -> Self {
         Self { threads, ..self }
+    }
+
+    /// The same with each thread that sends on one of these processors, in their order.
+    #[must_use]
+    pub fn with_processors(self, processors: Vec<usize>) -> Self {
+        Self { processors, ..self }
     }
 
     /// The same with the load rising to that of the trial for so long before each trial, by frames that count nowhere.
@@ -109,7 +118,7 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
     pub fn measure(&mut self, plan: &TrialPlan) -> io::Result<Outcome> {
         self.trial = self.trial.wrapping_add(1);
         drain(&mut self.receivers)?;
-        if let Some(port) = port_without_link(&mut self.senders)? {
+        if let Some(port) = self.port_without_link()? {
             return Ok(self.evidence(&Lanes::default(), 0).link_down(port));
         }
         let before = self.counted(ReadFirst::Port)?;
@@ -117,9 +126,11 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
         if let Some(port) = before.iter().position(is_without_link) {
             return Ok(self.evidence(&Lanes::default(), 0).link_down(port));
         }
-        let (profile, timing, threads) = (self.profile.clone(), self.timing, self.threads);
+        let (profile, timing, processors) = (self.profile.clone(), self.timing, self.processors.clone());
+        let threads = self.threads;
         let sending_plan = SendingPlan {
             routes: profile.routes(),
+            ports: profile.ports(),
             trial: plan,
             ramp_up: self.ramp_up,
             shape: profile.shape(),
@@ -130,13 +141,14 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
                 WINDOW
             },
         };
-        let exchange = Exchange::new(profile.routes().orders().len());
+        let exchange = self.exchange();
+        let streams = Arc::clone(&self.streams);
         let mut trial = self.trial(&exchange, plan);
         trial.learn()?;
-        trial.receiving.lanes = receiving_lanes(&profile, trial.sending.streams, plan);
-        let mut end = trial.send(&sending_plan, threads)?;
+        trial.receiving.lanes = receiving_lanes(&profile, &streams, plan);
+        let mut end = trial.send(&sending_plan, threads, &processors)?;
         let end_of_sending = trial.now();
-        let mut left_behind = Vec::new();
+        let mut left_behind = None;
         if end != End::Interrupted {
             left_behind = trial.flush()?;
             let over = end_of_sending + timing.straggler_wait;
@@ -152,14 +164,15 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
         let costs = trial.costs(threads);
         let Trial { sending, receiving, .. } = trial;
         let stale = receiving.stale;
-        let mut lanes = Lanes::join(sending.lanes, receiving.into_lanes(), sending.slip);
+        let slip = sending.iter().map(|side| side.slip).max().unwrap_or(0);
+        let sent = sending.into_iter().flat_map(|side| side.lanes).collect();
+        let mut lanes = Lanes::join(sent, receiving.into_lanes(), slip);
         let during = self.settle(&mut lanes, &before)?;
-        if let (Some(port), End::Schedule | End::Loss | End::OffSchedule) = (port_without_link(&mut self.senders)?, end)
-        {
+        if let (Some(port), End::Schedule | End::Loss | End::OffSchedule) = (self.port_without_link()?, end) {
             end = End::LinkDown(port);
         }
         let spoiled = self.flapped(&during).or_else(|| self.unseen(&during));
-        let spoiled = spoiled.or_else(|| self.unsent(&left_behind));
+        let spoiled = spoiled.or_else(|| self.unsent(left_behind));
         let spoiled = spoiled.or_else(|| self.lost_before_sent(&lanes));
         let evidence = Evidence {
             costs,
@@ -197,6 +210,18 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
         mem::replace(&mut self.ramp_up, ramp_up)
     }
 
+    /// Ports that send are dealt out in turn; the others are with the first.
+    fn exchange(&self) -> Exchange {
+        let routes = self.profile.routes();
+        let orders = routes.orders().len();
+        let sides = match self.threads {
+            Threads::One => 1,
+            Threads::Several { senders } => senders.clamp(1, orders),
+        };
+        let side_of = |port| routes.place_of(port).map_or(0, |place| place % sides);
+        Exchange::new(orders, sides, (0..self.senders.len()).map(side_of).collect())
+    }
+
     fn trial<'t>(&'t mut self, exchange: &'t Exchange, plan: &TrialPlan) -> Trial<'t, S, R, C> {
         let orders = self.profile.routes().orders().iter();
         let early_stop = EarlyStop {
@@ -206,14 +231,31 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
             grace: self.timing.stop_grace,
             silence: self.timing.straggler_wait.max(self.timing.stop_grace),
         };
+        let sides = 0..exchange.sending_sides();
+        let mut sending: Vec<_> = sides
+            .map(|number| SendingSide::new(number, &self.streams, exchange, self.trial))
+            .collect();
+        let ports = self.senders.iter_mut().zip(&self.stations).enumerate();
+        let mut ports: Vec<_> = ports
+            .map(|(number, (sender, station))| SendingPort::new(number, sender, station))
+            .collect();
+        let routes = self.profile.routes();
+        ports.sort_by_key(|port| routes.place_of(port.number).is_none());
+        for port in ports {
+            sending[exchange.side_of(port.number)].add(port);
+        }
         Trial {
-            sending: SendingSide::new(&mut self.senders, &self.stations, &self.streams, exchange, self.trial),
+            sending,
             receiving: ReceivingSide::new(&mut self.receivers, &self.stations, early_stop, exchange, self.trial),
             exchange,
             clock: &self.clock,
             watch: ClockWatch::default(),
             stop: self.stop,
         }
+    }
+
+    fn port_without_link(&mut self) -> io::Result<Option<usize>> {
+        port_without_link(self.senders.iter_mut().enumerate())
     }
 
     fn evidence<'t>(&'t self, lanes: &'t Lanes, stale: u64) -> Evidence<'t> {
@@ -293,9 +335,9 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
     }
 
     /// Why what the tester has sent is not all that it took for sent.
-    fn unsent(&self, left_behind: &[usize]) -> Option<String> {
-        let port = left_behind.iter().position(|&frames| frames > 0)?;
-        let (count, name) = (left_behind[port], self.senders[port].name());
+    fn unsent(&self, left_behind: Option<(usize, usize)>) -> Option<String> {
+        let (port, count) = left_behind?;
+        let name = self.senders[port].name();
         Some(format!(
             "{count} frames had not left {name} {FLUSH_WAIT} after the end of sending"
         ))

@@ -63,15 +63,20 @@ fn works(back_end: &str) -> bool {
 }
 
 #[test]
-fn one_thread_and_two_lose_nothing_on_any_back_end() {
+fn one_thread_and_several_lose_nothing_on_any_back_end() {
     let [first, last] = first_and_last_processor();
     let on_one = &["--cpu", &first][..];
     let on_two = &["--cpu", &first, "--cpu", &last][..];
+    let two_senders = &["--senders", "2", "--cpu", &first, "--cpu", &last, "--cpu", &last][..];
     for back_end in ["packet", "packet-blocks", "xdp-native", "xdp-generic"]
         .into_iter()
         .filter(|name| works(name))
     {
-        for (processors, threads) in [(on_one, &["both"][..]), (on_two, &["sender", "receiver"])] {
+        for (processors, threads) in [
+            (on_one, &["both"][..]),
+            (on_two, &["sender", "receiver"]),
+            (two_senders, &["sender", "sender", "receiver"]),
+        ] {
             let options = [
                 processors,
                 &["--back-end", back_end, "--ramp-up", "50ms", "--max-stall", "100ms"],
@@ -125,8 +130,22 @@ fn a_processor_that_is_not_there_is_named() {
     };
     drop(program.input.take());
     assert_eq!(program.child.wait().expect("the child is ours").code(), Some(3));
-    let (code, message) = refusal(&["--port", "a", "--port", "b", "--cpu", "0", "--cpu", "1", "--cpu", "2"]);
-    assert_eq!((code, message.lines().count()), (Some(2), 1), "{message}");
+    for (more, expected) in [
+        (
+            &["--cpu", "0", "--cpu", "1", "--cpu", "2"][..],
+            "--cpu is given 3 times: there is one",
+        ),
+        (
+            &["--senders", "2", "--cpu", "0"],
+            "--cpu is given 1 times: give one for each of 2 threads that send",
+        ),
+        (&["--senders", "3"], "--senders 3: 2 of the ports send"),
+        (&["--senders", "0"], "--senders"),
+    ] {
+        let (code, message) = refusal(&[&["--port", "a", "--port", "b"], more].concat());
+        assert_eq!((code, message.lines().count()), (Some(2), 1), "{message}");
+        assert!(message.contains(expected), "{message}");
+    }
 }
 
 #[test]

@@ -17,7 +17,11 @@ use crate::clock::StepClock;
 
 pub(crate) const MS: u64 = 1_000_000;
 
-pub(crate) const MODES: [Threads; 2] = [Threads::One, Threads::Two { sender: None }];
+pub(crate) const MODES: [Threads; 3] = [
+    Threads::One,
+    Threads::Several { senders: 1 },
+    Threads::Several { senders: 2 },
+];
 
 type TestSender = FaultySender<MemorySender>;
 type TestReceiver = FaultyReceiver<MemoryReceiver>;
@@ -75,7 +79,7 @@ impl Bed {
 
     pub(crate) fn tester(self, stop: &AtomicBool) -> MemoryTester<'_> {
         let [a, b] = memory_wire(["a", "b"], self.ring);
-        let clock = StepClock::new(self.clock_step);
+        let clock = StepClock::of(self.threads, self.clock_step);
         let plan = |sending, seed| FaultPlan {
             sending,
             seed,

@@ -50,7 +50,7 @@ impl Bed {
             ..ProfileOptions::default()
         };
         let profile = Profile::new(&ProfileFile::default(), Path::new(""), &options).expect("these fit");
-        let clock = StepClock::new(clock_step(threads));
+        let clock = StepClock::of(threads, clock_step(threads));
         let ports = switch(self.ports, self.lose, self.also);
         let tester = Tester::new(ports, clock, profile, timing(), &RUNNING, 0).expect("the profile is valid");
         counted(

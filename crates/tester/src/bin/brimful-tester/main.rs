@@ -6,6 +6,7 @@ mod faults;
 mod options;
 mod settings;
 mod stations;
+mod threads;
 
 use std::io::{self, BufReader, Write};
 use std::process::ExitCode;
@@ -90,8 +91,8 @@ fn run(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
     if settings.raise_priority {
         raise_priority();
     }
-    // The sending thread goes there later: whether it can is better known now.
-    for &processor in &settings.processors {
+    // The sending threads go there later: whether they can is better known now.
+    for &processor in &settings.threads.processors {
         stay_on(processor)?;
     }
     let clock = MonotonicClock::start();
@@ -103,7 +104,8 @@ fn run(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
         &stop,
         arbitrary_trial_number(),
     )?
-    .with_threads(settings.threads())
+    .with_threads(settings.threads.threads())
+    .with_processors(settings.threads.sending_processors())
     .with_ramp_up(settings.ramp_up);
     let input = BufReader::new(io::stdin());
     let mut output = io::stdout().lock();

@@ -14,6 +14,7 @@ use clap::{Parser, ValueEnum};
 
 use crate::faults::FaultRequest;
 use crate::settings::Settings;
+use crate::threads::ThreadOptions;
 
 /// Offers test frames on two interfaces, or up to 16, and counts the frames that arrive.
 ///
@@ -108,10 +109,8 @@ pub(crate) struct Options {
     /// record says so.
     #[arg(long = "fault", value_name = "FAULT")]
     faults: Vec<FaultRequest>,
-    /// Send and receive on this processor; given twice, send on the first and receive on the second, in two threads.
-    /// Default: two threads on any processors, if the program may use more than one.
-    #[arg(long = "cpu", value_name = "NUMBER")]
-    cpus: Vec<usize>,
+    #[command(flatten)]
+    threads: ThreadOptions,
     /// Whether to request precedence over other programs.
     #[arg(long, value_enum, default_value_t = Priority::High)]
     priority: Priority,
@@ -167,14 +166,9 @@ impl Options {
         for fault in &self.faults {
             fault.check(&port_names)?;
         }
-        if self.cpus.len() > 2 {
-            return Err(format!(
-                "--cpu is given {} times: there is one thread that sends and one that receives",
-                self.cpus.len()
-            ));
-        }
         let max_load = self.max_load.map(Load::new).transpose();
         let profile = self.profile()?;
+        self.threads.check(profile.routes().orders().len())?;
         let sizes = profile.size_pattern().map_err(|error| self.refusal_of_sizes(error))?;
         Ok(Settings {
             port_names,
@@ -200,7 +194,7 @@ impl Options {
             back_end: self.back_end,
             care: if self.force { Care::TakeAll } else { Care::SpareUsed },
             faults: self.faults,
-            processors: self.cpus,
+            threads: self.threads,
             raise_priority: self.priority == Priority::High,
             max_load: max_load.map_err(|error| format!("--max-load: {error}"))?,
         })

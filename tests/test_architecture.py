@@ -221,7 +221,7 @@ INSIDE = {
         "ports": {"blocks", "words"},
         "rendering": {"blocks", "facts", "figures", "lines", "styles", "web_page"},
         "throughput": {*_FORMS, "blocks", "ports"},
-        "campaign": {*_FORMS, "throughput"},
+        "campaign": {*_FORMS, "blocks", "throughput"},
         "delay": {*_FORMS, "blocks"},
         "burst": {*_FORMS, "blocks", "ports"},
         "burst_campaign": {*_FORMS, "blocks", "burst"},

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 
 from brimful.report import words
-from brimful.report.blocks import Block, Figure, Sentence
+from brimful.report.blocks import Block, Bullets, Figure, Sentence, Table
 from brimful.report.styles import Style
 
 WIDTH = 100
@@ -17,8 +17,8 @@ def table(
 ) -> str:
     """Align rows in columns two spaces apart; the columns of ``right`` at their right edge.
 
-    In a terminal with fewer than the usual ``columns``, a table that is wider goes on below itself, each part with the
-    first columns, as many as ``lead`` says.
+    A row of a single cell stands above those that follow, and takes no room. In a terminal with fewer than the usual
+    ``columns``, a table that is wider goes on below itself, each part with the first columns, as many as ``lead`` says.
 
     >>> print(table([["goal", "load"], ["ndr", "9.5 Mpps"]], right=[1], indent=0))
     goal      load
@@ -32,13 +32,14 @@ def table(
     """
     if not rows:
         return ""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    whole = [row for row in rows if len(row) == len(rows[0])]
+    widths = [max(len(row[column]) for row in whole) for column in range(len(rows[0]))]
     room = columns - indent
     if columns < WIDTH and sum(widths) + 2 * len(widths) - 2 > room:
         parts = _parts(widths, room, lead)
         return "\n\n".join(
             table(
-                [[row[column] for column in part] for row in rows],
+                [[row[column] for column in part] if len(row) > 1 else row for row in rows],
                 right=[place for place, column in enumerate(part) if column in right],
                 indent=indent,
             )
@@ -46,6 +47,9 @@ def table(
         )
     lines = []
     for row in rows:
+        if len(row) < len(widths):
+            lines.append(" " * (indent - 2) + row[0])
+            continue
         cells = [
             cell.rjust(width) if column in right else cell.ljust(width)
             for column, (cell, width) in enumerate(zip(row, widths, strict=True))
@@ -107,8 +111,29 @@ def lines_of(block: Block, style: Style, columns: int) -> str:
     """Write one block for a terminal."""
     if isinstance(block, Sentence):
         return wrap(block.text, 0, columns=columns)
-    if isinstance(block, Figure):
-        return ""
-    rows, right = [list(block.names), *block.rows], range(block.words, len(block.names))
-    made = table(rows, right=right, columns=columns, lead=max(1, block.words))
-    return "\n".join([style(block.title, "title"), made])
+    if isinstance(block, Bullets):
+        return bullets(block.title, block.entries, style, columns)
+    return "" if isinstance(block, Figure) or not block.rows else _lines_of_table(block, style, columns)
+
+
+def _lines_of_table(block: Table, style: Style, columns: int) -> str:
+    first = int(block.grouped)
+    rows = [list(block.names[first:])]
+    above = None
+    for row in block.rows:
+        if block.grouped and row[0] != above:
+            above = row[0]
+            rows.append([above])
+        rows.append(list(row[first:]))
+    words_left = block.words - first
+    made = table(
+        rows,
+        right=range(words_left, len(rows[0])),
+        indent=4 if block.grouped else 2,
+        columns=columns,
+        lead=max(1, words_left),
+    )
+    for cell, role in block.badges.items():
+        made = made.replace(cell, style(cell, role)) if role == "bad" else made
+    notes = (style(wrap(text, 2, columns=columns), "faint") for text in block.notes)
+    return "\n".join([style(block.title, "title"), made, *notes])

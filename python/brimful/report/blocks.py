@@ -45,7 +45,13 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     grouped: bool = False
     """Whether the first cell, which may be long, stands on a line of its own above the rows that share it."""
     badges: Mapping[str, str] = {}
-    """Cells that are set off, each with its role: ``good``, ``bad``, ``quiet``."""
+    """Beginnings of cells that are set off, each with its role: ``good``, ``bad``, ``quiet``."""
+    links: int | None = None
+    """The column whose cells are keys of other blocks."""
+    terminal: Sequence[int] = ()
+    """The columns that a terminal shows, the last of them wrapped; empty: all, as they are."""
+    folded: bool = False
+    """Whether only a page has it, and there only its title until it is opened."""
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,8 +83,12 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     value: str
     caption: str = ""
     badge: str = ""
-    """What is bad about it, in a word or two."""
+    """What kind of result it is, in a word or two."""
+    role: str = "bad"
+    """Of the badge: ``good``, ``bad``, or none."""
     pairs: Pairs = ()
+    colour: int | None = None
+    """Number of the goal whose colour it has in figures."""
 
 
 class Document(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,6 +121,10 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     sections: Callable[[], Sequence[Section]] = tuple
     """What a page has below the blocks; a terminal does without, so that what it needs is not read."""
     cards: Sequence[Card] = ()
+    cards_title: str = ""
+    """In a terminal; empty: it does without cards, as tables say the same."""
+    has_result: bool = True
+    """Whether there is more to sum up than how the run ended."""
     lead: str = ""
     """A sentence below the cards."""
     values: str = "values"

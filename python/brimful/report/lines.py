@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 
 from brimful.report import words
-from brimful.report.blocks import Block, Bullets, Figure, Sentence, Table
+from brimful.report.blocks import Block, Bullets, Card, Figure, Sentence, Table
 from brimful.report.styles import Style
 
 WIDTH = 100
@@ -113,10 +113,21 @@ def lines_of(block: Block, style: Style, columns: int) -> str:
         return wrap(block.text, 0, columns=columns)
     if isinstance(block, Bullets):
         return bullets(block.title, block.entries, style, columns)
-    return "" if isinstance(block, Figure) or not block.rows else _lines_of_table(block, style, columns)
+    if isinstance(block, Figure) or block.folded or not block.rows:
+        return ""
+    made = _wrapped(block, columns) if block.terminal else _aligned(block, columns)
+    for cell, role in block.badges.items():
+        made = made.replace(cell, style(cell, role)) if role == "bad" else made
+    notes = (style(wrap(text, 2, columns=columns), "faint") for text in block.notes)
+    title = (style(line, "title") for line in wrap(block.title, 0, columns=columns).splitlines())
+    return "\n".join([*title, made, *notes])
 
 
-def _lines_of_table(block: Table, style: Style, columns: int) -> str:
+def _wrapped(block: Table, columns: int) -> str:
+    return "\n".join(wrapped_table([[row[place] for place in block.terminal] for row in block.rows], columns))
+
+
+def _aligned(block: Table, columns: int) -> str:
     first = int(block.grouped)
     rows = [list(block.names[first:])]
     above = None
@@ -125,15 +136,21 @@ def _lines_of_table(block: Table, style: Style, columns: int) -> str:
             above = row[0]
             rows.append([above])
         rows.append(list(row[first:]))
-    words_left = block.words - first
-    made = table(
-        rows,
-        right=range(words_left, len(rows[0])),
-        indent=4 if block.grouped else 2,
-        columns=columns,
-        lead=max(1, words_left),
-    )
-    for cell, role in block.badges.items():
-        made = made.replace(cell, style(cell, role)) if role == "bad" else made
-    notes = (style(wrap(text, 2, columns=columns), "faint") for text in block.notes)
-    return "\n".join([style(block.title, "title"), made, *notes])
+    heads = block.words - first
+    indent = 4 if block.grouped else 2
+    return table(rows, right=range(heads, len(rows[0])), indent=indent, columns=columns, lead=max(1, heads))
+
+
+def lines_of_cards(title: str, cards: Sequence[Card], style: Style, columns: int) -> str:
+    """Write a line for each card, and its caption below it."""
+    names = max(len(card.name) for card in cards)
+    values = max(len(card.value) for card in cards)
+    lines = [style(title, "title")]
+    for card in cards:
+        found = f"  {style(card.name.ljust(names), 'title')}  {card.value.rjust(values)}"
+        has_room = columns >= WIDTH or 6 + names + values + len(card.badge) <= columns
+        badge = card.badge if has_room else wrap(card.badge, 4 + names, columns=columns)
+        badge = style(badge, card.role) if card.role else badge
+        lines.append(f"{found}  {badge}" if has_room else f"{found}\n{badge}")
+        lines.append(wrap(card.caption, 4 + names, columns=columns))
+    return "\n".join(lines)

@@ -15,7 +15,7 @@ from brimful.records.subjects import load, subject_of
 from brimful.report import facts
 from brimful.report.blocks import Document, Pairs
 from brimful.report.figures import NARROW, WIDE
-from brimful.report.lines import WIDTH, bullets, lines_of, wrap, wrapped_table
+from brimful.report.lines import WIDTH, bullets, lines_of, lines_of_cards, wrap, wrapped_table
 from brimful.report.styles import Style, plain
 from brimful.report.web_page import TEMPLATES, render_page
 
@@ -57,8 +57,10 @@ def text(file: RunFile, *, style: Style = plain, columns: int = WIDTH) -> str:
 
 
 def summary(file: RunFile, *, style: Style = plain, columns: int = WIDTH) -> str:
-    """Write the results alone: what a command prints when a run has ended."""
-    return "\n\n".join(part for part in _results(document_of(file), style, columns) if part) + "\n"
+    """Write the results alone: what a command prints when a run has ended; of one without any, how it ended."""
+    view = document_of(file)
+    parts = _results(view, style, columns)
+    return "\n\n".join(part for part in parts[: None if view.has_result else 1] if part) + "\n"
 
 
 def _results(view: Document, style: Style, columns: int) -> list[str]:
@@ -71,6 +73,7 @@ def _results(view: Document, style: Style, columns: int) -> list[str]:
     ]
     return [
         "\n".join(head),
+        lines_of_cards(view.cards_title, view.cards, style, columns) if view.cards and view.cards_title else "",
         *(lines_of(block, style, columns) for block in view.blocks),
         bullets("Warnings", view.warnings, style, columns),
     ]
@@ -97,6 +100,7 @@ def page(file: RunFile) -> str:
         run=view.run,
         deviations=view.run.deviations if view.deviations is None else view.deviations,
         groups=_groups(file, view),
+        is_simulated=facts.is_simulated(view.run),
         wide=WIDE,
         narrow=NARROW,
     )

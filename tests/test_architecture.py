@@ -231,7 +231,7 @@ INSIDE = {
         "paired": {*_FORMS, "blocks", "junit"},
         "suite": {*_FORMS, "blocks", "burst", "delay", "loss", "recovery", "switching"},
         "switching": {*_FORMS, "blocks"},
-        "iocost": _FORMS,
+        "iocost": {*_FORMS, "blocks"},
         "discards": _FORMS,
         "trend": _FORMS,
     },

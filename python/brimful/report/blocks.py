@@ -64,7 +64,24 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     key: str
 
 
-Block = Sentence | Bullets | Table | Figure
+class Panels(msgspec.Struct, frozen=True, kw_only=True):
+    """Small drawings beside each other; only a page has them."""
+
+    title: str
+    draws: Sequence[tuple[str, Callable[[], str]]]
+    """What each shows, and what gives it as SVG."""
+    notes: Sequence[str] = ()
+    key: str
+
+
+class Code(msgspec.Struct, frozen=True, kw_only=True):
+    """Lines to copy as they are; only a page has them."""
+
+    title: str
+    text: str
+
+
+Block = Sentence | Bullets | Table | Figure | Panels | Code
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True):

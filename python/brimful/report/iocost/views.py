@@ -1,4 +1,4 @@
-"""The report of a run on a block device as one HTML file that needs nothing else: no scripts, no network."""
+"""What a page about a block device says, in words and cells, from the records of a run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -16,15 +15,12 @@ from brimful.errors import UsageError
 from brimful.kernel import MODEL_KEYS, PLACEHOLDER, QOS_KEYS
 from brimful.records import RunFile, Solution
 from brimful.report import facts, words
-from brimful.report.iocost import figures, header, searches
-from brimful.report.web_page import render_page
+from brimful.report.iocost import figures, header
 from brimful.units import format_duration, format_load
 
-MODEL_WORDS = ("Read", "Sequential reads", "Random reads", "Write", "Sequential writes", "Random writes")
 LATENCY_CELLS = (("50", "mean"), ("50", "99"), ("50", "100"), ("99", "mean"), ("99", "99"), ("100", "100"))
 RECOMMENDED = ("isolated-bandwidth", "isolation", "bandwidth", "naive")
 """Which solution the summary is about: the first of them that there is."""
-SHOWN_CARDS = 4
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -33,6 +29,9 @@ class Rule(msgspec.Struct, frozen=True):
     letter: str
     name: str
     target: str
+
+    def __str__(self) -> str:
+        return f"{self.letter} {self.name} ({self.target})"
 
 
 class SolutionView(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,50 +60,6 @@ class SolutionView(msgspec.Struct, frozen=True, kw_only=True):
     def letters(self) -> str:
         """The letters of its rules."""
         return ",".join(rule.letter for rule in self.rules)
-
-
-def render(run_file: RunFile) -> str:
-    """Write the report as a page.
-
-    Parameters
-    ----------
-    run_file
-        A run on a block device.
-    """
-    solutions = view_solutions(run_file)
-    panels, searched = figures.make_panels(run_file), searches.make_group(run_file)
-    return render_page(
-        Path(__file__).with_name("page.html"),
-        run=run_file.run,
-        title=device_title(run_file),
-        about=device_facts(run_file),
-        summary=summarise(run_file),
-        solutions=solutions,
-        shown_cards=SHOWN_CARDS,
-        has_bounds=header.has_bounds(run_file.run),
-        has_intervals=any(view.interval for view in solutions),
-        unsolved=unsolved(run_file),
-        device=device_number(run_file),
-        has_number=device_number(run_file) != PLACEHOLDER,
-        latency_heads=[f"p{requests}, {over_time(time)}" for requests, time in LATENCY_CELLS],
-        model_heads=list(zip(MODEL_WORDS, MODEL_KEYS, strict=True)),
-        qos_heads=QOS_KEYS,
-        remarks=[finding for finding in run_file.findings if finding.code != "measure-next"],
-        next_steps=next_steps(run_file),
-        sections=[
-            (
-                f"graphs-{number}",
-                group.title,
-                [(panel.title, figures.draw(panel)) for panel in group.panels if panel.has_data],
-                [panel.title for panel in group.panels if not panel.has_data],
-            )
-            for number, group in enumerate([*([searched] if searched else []), *figures.sections(panels)])
-        ],
-        has_data=searched is not None or any(panel.has_data for panel in panels),
-        has_threshold=any(panel.threshold is not None for panel in panels),
-        method=method(run_file),
-        warnings=run_file.warnings,
-    )
 
 
 def device_title(run_file: RunFile) -> str:
@@ -177,14 +132,15 @@ def unsolved(run_file: RunFile) -> list[tuple[str, list[Rule]]]:
     return list(reasons.items())
 
 
-def next_steps(run_file: RunFile) -> list[tuple[str, str]]:
-    """Give what is worth measuring, or was left out, each with the job spec for the benchmark (or nothing)."""
-    steps = [(f"Not measured: {warning.text}.", "") for warning in run_file.warnings if warning.code == "not-measured"]
+def next_steps(run_file: RunFile) -> list[str]:
+    """Say what is worth measuring, or was left out, with the job spec for the benchmark where there is one."""
+    steps = [f"Not measured: {warning.text}." for warning in run_file.warnings if warning.code == "not-measured"]
     for finding in run_file.findings:
         if finding.code == "measure-next":
             said = finding.subject is None or finding.subject in finding.text
             text = finding.text if said else f"{finding.subject}: {finding.text}"
-            steps.append((text, str(finding.data.get("job_spec", ""))))
+            job = str(finding.data.get("job_spec", ""))
+            steps.append(f"{text} As the benchmark takes it: {job}" if job else text)
     return steps
 
 

@@ -152,7 +152,9 @@ def test_a_quick_measurement_says_what_it_left_out_and_draws_what_it_saw():
     next_steps = page.partition('id="next"')[2].partition("<h2")[0]
     assert "Not measured: the vrate: " in next_steps
     assert "Nothing" not in next_steps
-    assert '<div class="value">80,000\N{NO-BREAK SPACE}IO/s</div>' in page.replace(" IO/s", "\N{NO-BREAK SPACE}IO/s")
+    assert '<div class="value long">80,000\N{NO-BREAK SPACE}IO/s</div>' in page.replace(
+        " IO/s", "\N{NO-BREAK SPACE}IO/s"
+    )
     graphs = page.partition("Late IOs</h2>")[2].partition("<h2")[0]
     assert graphs.count("<figure") == 2
     assert "Random reads and writes, 70 to 30" in graphs

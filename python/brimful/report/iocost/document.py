@@ -9,7 +9,7 @@ from brimful.kernel import MODEL_KEYS, PLACEHOLDER, QOS_KEYS
 from brimful.records import RunFile
 from brimful.report.blocks import Block, Bullets, Card, Code, Document, Panels, Section, Sentence, Table
 from brimful.report.iocost import figures, header, searches, views
-from brimful.report.iocost.views import LATENCY_CELLS, SolutionView
+from brimful.report.iocost.views import LATENCY_CELLS, Answer
 
 _SHOWN_CARDS = 4
 _NOTES = (
@@ -31,7 +31,7 @@ def build(file: RunFile) -> Document:
     file
         A record with the subject ``block-device``.
     """
-    solutions = views.view_solutions(file)
+    solutions = views.answers(file)
     unsolved = views.unsolved(file)
     remarks = [finding.text for finding in file.findings if finding.code != "measure-next"]
     nothing = "What the rules without a solution lack." if unsolved else "Nothing that the analysis knows of."
@@ -68,11 +68,11 @@ def build(file: RunFile) -> Document:
     )
 
 
-def _card(view: SolutionView) -> Card:
+def _card(view: Answer) -> Card:
     interval = f", {view.interval}" if view.interval else ""
     return Card(
         name=view.names,
-        value=view.figure,
+        value=views.model_number("rrandiops", view.solution.model.get("rrandiops")),
         caption=f"random reads: {view.scale} of the base model{interval}",
         badge=view.letters,
         role="quiet",
@@ -80,7 +80,7 @@ def _card(view: SolutionView) -> Card:
     )
 
 
-def _lead(file: RunFile, solutions: Sequence[SolutionView]) -> str:
+def _lead(file: RunFile, solutions: Sequence[Answer]) -> str:
     if not solutions:
         return ""
     bounds = "the bounds of the search for vrate" if header.has_bounds(file.run) else "the interval of 95 % of it"
@@ -88,7 +88,7 @@ def _lead(file: RunFile, solutions: Sequence[SolutionView]) -> str:
     return f"What the model is set to, its share of the base model{intervals}, and what is expected under them."
 
 
-def _solutions(solutions: Sequence[SolutionView]) -> Block:
+def _solutions(solutions: Sequence[Answer]) -> Block:
     if not solutions:
         return Sentence("There are no solutions.")
     return Table(
@@ -107,7 +107,7 @@ def _solutions(solutions: Sequence[SolutionView]) -> Block:
     )
 
 
-def _graphs(file: RunFile, solutions: Sequence[SolutionView]) -> list[Block]:
+def _graphs(file: RunFile, solutions: Sequence[Answer]) -> list[Block]:
     panels, searched = figures.make_panels(file), searches.make_group(file)
     groups = [*([searched] if searched else []), *figures.sections(panels)]
     shown: list[Block] = []
@@ -133,7 +133,7 @@ def _graphs(file: RunFile, solutions: Sequence[SolutionView]) -> list[Block]:
     return [Sentence(" ".join(filter(None, looks))), *shown]
 
 
-def _commands(file: RunFile, solutions: Sequence[SolutionView]) -> Section:
+def _commands(file: RunFile, solutions: Sequence[Answer]) -> Section:
     device = views.device_number(file)
     if device == PLACEHOLDER:
         where = "The record has no device number: put the one that lsblk -o NAME,MAJ:MIN gives in place of MAJ:MIN."
@@ -144,7 +144,7 @@ def _commands(file: RunFile, solutions: Sequence[SolutionView]) -> Section:
         )
     blocks: list[Block] = [Sentence(f"As root, both lines of one solution. {where}")]
     for view in solutions:
-        lines = "\n".join(view.kernel_lines)
+        lines = "\n".join(views.kernel_lines(file, view.solution))
         blocks.append(
             Code(title=view.names, text=lines)
             if lines
@@ -153,21 +153,28 @@ def _commands(file: RunFile, solutions: Sequence[SolutionView]) -> Section:
     return Section(title="How to set them", blocks=blocks, key="set")
 
 
-def _numbers(solutions: Sequence[SolutionView]) -> Section:
+def _numbers(solutions: Sequence[Answer]) -> Section:
     return Section(
         title="Numbers",
         blocks=[
             Table(
                 title="Expected latencies",
                 names=["rule", "", *(f"p{requests}, {views.over_time(time)}" for requests, time in LATENCY_CELLS)],
-                rows=[[view.names, direction, *cells] for view in solutions for direction, cells in view.latencies],
+                rows=[
+                    [view.names, direction, *(views.latency(view.solution.info, key, *cell) for cell in LATENCY_CELLS)]
+                    for view in solutions
+                    for direction, key in (("read", "rlat"), ("write", "wlat"))
+                ],
                 key="latencies",
                 words=2,
             ),
             Table(
                 title="Model",
                 names=["rule", *MODEL_KEYS],
-                rows=[[view.names, *view.model] for view in solutions],
+                rows=[
+                    [view.names, *(views.model_number(key, view.solution.model.get(key)) for key in MODEL_KEYS)]
+                    for view in solutions
+                ],
                 key="model",
                 words=1,
                 notes=[
@@ -178,7 +185,9 @@ def _numbers(solutions: Sequence[SolutionView]) -> Section:
             Table(
                 title="QoS",
                 names=["rule", *QOS_KEYS],
-                rows=[[view.names, *view.qos] for view in solutions],
+                rows=[
+                    [view.names, *(views.qos_number(key, view.solution.qos) for key in QOS_KEYS)] for view in solutions
+                ],
                 key="qos",
                 words=1,
             ),

@@ -6,9 +6,11 @@ import math
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from brimful import kernel
 from brimful.errors import UsageError
@@ -34,22 +36,11 @@ class Rule(msgspec.Struct, frozen=True):
         return f"{self.letter} {self.name} ({self.target})"
 
 
-class SolutionView(msgspec.Struct, frozen=True, kw_only=True):
-    """Neighbouring rules with the same solution."""
+class Answer(msgspec.Struct, frozen=True):
+    """A solution, and the neighbouring rules that it answers."""
 
     rules: list[Rule]
-    figure: str
-    """The greatest: how many random reads a second the device is taken to make."""
-    scale: str
-    interval: str
-    """Empty: there is none."""
-    expected: list[tuple[str, str]]
-    """Name and value."""
-    latencies: list[tuple[str, list[str]]]
-    """Direction, a value for each of `LATENCY_CELLS`."""
-    model: list[str]
-    qos: list[str]
-    kernel_lines: list[str]
+    solution: Solution
 
     @property
     def names(self) -> str:
@@ -60,6 +51,30 @@ class SolutionView(msgspec.Struct, frozen=True, kw_only=True):
     def letters(self) -> str:
         """The letters of its rules."""
         return ",".join(rule.letter for rule in self.rules)
+
+    @property
+    def scale(self) -> str:
+        """Its share of the base model."""
+        return words.share(self.solution.scale_factor or 0.0)
+
+    @property
+    def interval(self) -> str:
+        """That of the scale; empty where there is none."""
+        return " to ".join(words.share(end) for end in self.solution.interval or ())
+
+    @property
+    def expected(self) -> list[tuple[str, str]]:
+        """What is expected under it, by name."""
+        info = self.solution.info
+        isolation = _finite(info.get("isol"))
+        return [
+            ("MOF", _factor(info.get("MOF"))),
+            ("aMOF", _factor(info.get("aMOF"))),
+            ("aMOF-delta", _factor(info.get("aMOF_delta"))),
+            ("Isolation", words.share(isolation) if isolation is not None else "–"),
+            ("p99 read, mean", latency(info, "rlat", "99", "mean")),
+            ("p99 write, mean", latency(info, "wlat", "99", "mean")),
+        ]
 
 
 def device_title(run_file: RunFile) -> str:
@@ -105,21 +120,16 @@ def summarise(run_file: RunFile) -> str:
     return f"{counted} With {chosen.name}, {_sentence(run_file, chosen)}"
 
 
-def view_solutions(run_file: RunFile) -> list[SolutionView]:
+def answers(run_file: RunFile) -> list[Answer]:
     """Give the solutions; neighbours that differ in nothing but their rule are one."""
-    views: list[SolutionView] = []
-    before: Solution | None = None
-    for number, solution in enumerate(run_file.solutions):
-        if solution.scale_factor is None:
-            continue
-        rule = Rule(figures.letter(number), solution.name, solution.target)
-        same = msgspec.structs.replace(solution, name="", target="")
-        if views and same == before:
-            views[-1] = msgspec.structs.replace(views[-1], rules=[*views[-1].rules, rule])
-        else:
-            views.append(_view(run_file, solution, solution.scale_factor, rule))
-        before = same
-    return views
+    solved = [
+        (Rule(figures.letter(number), solution.name, solution.target), structs.replace(solution, name="", target=""))
+        for number, solution in enumerate(run_file.solutions)
+        if solution.scale_factor is not None
+    ]
+    return [
+        Answer([rule for rule, _ in group], solution) for solution, group in groupby(solved, key=lambda pair: pair[1])
+    ]
 
 
 def unsolved(run_file: RunFile) -> list[tuple[str, list[Rule]]]:
@@ -213,34 +223,6 @@ _KNOWN = {
 }
 
 
-def _view(run_file: RunFile, solution: Solution, scale: float, rule: Rule) -> SolutionView:
-    info = solution.info
-    isolation = _finite(info.get("isol"))
-    return SolutionView(
-        rules=[rule],
-        figure=_model_number("rrandiops", solution.model.get("rrandiops")),
-        scale=words.share(scale),
-        interval=f"{words.share(solution.interval[0])} to {words.share(solution.interval[1])}"
-        if solution.interval
-        else "",
-        expected=[
-            ("MOF", _factor(info.get("MOF"))),
-            ("aMOF", _factor(info.get("aMOF"))),
-            ("aMOF-delta", _factor(info.get("aMOF_delta"))),
-            ("Isolation", words.share(isolation) if isolation is not None else "–"),
-            ("p99 read, mean", _latency(info, "rlat", "99", "mean")),
-            ("p99 write, mean", _latency(info, "wlat", "99", "mean")),
-        ],
-        latencies=[
-            (direction, [_latency(info, key, *cell) for cell in LATENCY_CELLS])
-            for direction, key in (("read", "rlat"), ("write", "wlat"))
-        ],
-        model=[_model_number(key, solution.model.get(key)) for key in MODEL_KEYS],
-        qos=[_qos_number(key, solution.qos) for key in QOS_KEYS],
-        kernel_lines=kernel_lines(run_file, solution),
-    )
-
-
 def _sentence(run_file: RunFile, solution: Solution) -> str:
     """Say what a solution means; the beginning of it goes on from another sentence."""
     text = f"the device runs at {words.share(solution.scale_factor or 0.0)} of its measured speed"
@@ -279,20 +261,23 @@ def _factor(value: object) -> str:
     return f"{number:.3f}" if number is not None else "–"
 
 
-def _latency(info: Mapping[str, Any], direction: str, requests: str, time: str) -> str:
+def latency(info: Mapping[str, Any], direction: str, requests: str, time: str) -> str:
+    """Write an expected latency: the percentile of requests within a while, and how it is over time."""
     table = info.get(direction)
     row = table.get(requests) if isinstance(table, Mapping) else None
     seconds = _finite(row.get(time)) if isinstance(row, Mapping) else None
     return format_duration(seconds) if seconds is not None and seconds >= 0 else "–"
 
 
-def _model_number(key: str, value: int | None) -> str:
+def model_number(key: str, value: int | None) -> str:
+    """Write a parameter of a model with its unit."""
     if value is None:
         return "–"
     return format_load(value, "B/s") if key.endswith("bps") else f"{words.group(value)} IO/s"
 
 
-def _qos_number(key: str, qos: Mapping[str, float]) -> str:
+def qos_number(key: str, qos: Mapping[str, float]) -> str:
+    """Write a QoS parameter with its unit."""
     value = _finite(qos.get(key))
     if value is None:
         return "–"

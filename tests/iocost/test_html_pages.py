@@ -97,17 +97,6 @@ def test_panels_are_in_canonical_order_and_in_groups():
     assert [panel.threshold for panel in panels] == [None, 90.0, None, None]
 
 
-def test_groups_that_fit_stay_on_one_page():
-    names = ["MOF", "isol", "aMOF", "rlat-50-mean", "rlat-99-mean", "rlat-50-99", "rlat-99-99", "rlat-1-mean"]
-    series = [(EDGES["made"].series[0], EDGES["made"].fits[0])] * len(names)
-    named = [(type(each)(name=name, points=each.points), fit) for name, (each, fit) in zip(names, series, strict=True)]
-    pages = figures.pages(figures.make_panels(made_run(series=named)))
-    assert [[panel.series.name for panel in page] for page in pages] == [
-        ["MOF", "isol", "aMOF", "rlat-1-mean", "rlat-50-mean", "rlat-99-mean"],
-        ["rlat-50-99", "rlat-99-99"],
-    ]
-
-
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_refers_to_nothing_outside_of_it(name):
     page = PAGES[name]

@@ -232,7 +232,7 @@ INSIDE = {
         "suite": {*_FORMS, "blocks", "burst", "delay", "loss", "recovery", "switching"},
         "switching": {*_FORMS, "blocks"},
         "iocost": {*_FORMS, "blocks"},
-        "discards": _FORMS,
+        "discards": {*_FORMS, "blocks"},
         "trend": _FORMS,
     },
     "records": {

@@ -10,6 +10,9 @@ from brimful.report.blocks import Block, Bullets, Card, Sentence, Table
 from brimful.report.styles import Style
 
 WIDTH = 100
+WIDEST = 120
+"""No table is wider, but for its first columns and one more."""
+_SPACES = "\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"
 
 
 def table(
@@ -17,8 +20,8 @@ def table(
 ) -> str:
     """Align rows in columns two spaces apart; the columns of ``right`` at their right edge.
 
-    A row of a single cell stands above those that follow, and takes no room. In a terminal with fewer than the usual
-    ``columns``, a table that is wider goes on below itself, each part with the first columns, as many as ``lead`` says.
+    A row of a single cell stands above those that follow, and takes no room. A table that is too wide goes on below
+    itself, each part with the first columns, as many as ``lead`` says.
 
     >>> print(table([["goal", "load"], ["ndr", "9.5 Mpps"]], right=[1], indent=0))
     goal      load
@@ -32,30 +35,21 @@ def table(
     """
     if not rows:
         return ""
+    rows = [[printable(cell) for cell in row] for row in rows]
     whole = [row for row in rows if len(row) == len(rows[0])]
     widths = [max(len(row[column]) for row in whole) for column in range(len(rows[0]))]
-    room = columns - indent
-    if columns < WIDTH and sum(widths) + 2 * len(widths) - 2 > room:
+    room = max(columns, WIDEST if columns >= WIDTH else 0) - indent
+    parts = [list(range(len(widths)))]
+    if sum(widths) + 2 * len(widths) - 2 > room:
         parts = _parts(widths, room, lead)
-        return "\n\n".join(
-            table(
-                [[row[column] for column in part] if len(row) > 1 else row for row in rows],
-                right=[place for place, column in enumerate(part) if column in right],
-                indent=indent,
-            )
-            for part in parts
-        )
-    lines = []
-    for row in rows:
-        if len(row) < len(widths):
-            lines.append(" " * (indent - 2) + row[0])
-            continue
-        cells = [
-            cell.rjust(width) if column in right else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append((" " * indent + "  ".join(cells)).rstrip())
-    return "\n".join(lines)
+    return "\n\n".join("\n".join(_line(row, part, widths, right, indent) for row in rows) for part in parts)
+
+
+def _line(row: Sequence[str], part: Sequence[int], widths: Sequence[int], right: Sequence[int], indent: int) -> str:
+    if len(row) < len(widths):
+        return " " * (indent - 2) + row[0]
+    cells = [row[place].rjust(widths[place]) if place in right else row[place].ljust(widths[place]) for place in part]
+    return (" " * indent + "  ".join(cells)).rstrip()
 
 
 def _parts(widths: Sequence[int], room: int, lead: int) -> list[list[int]]:
@@ -89,15 +83,23 @@ def wrapped_table(rows: Sequence[Sequence[str]], columns: int) -> list[str]:
     room = max(columns - indent, 20)
     lines = []
     for head, row in zip(heads, rows, strict=True):
-        first, *rest = textwrap.wrap(row[-1], room, break_long_words=False, break_on_hyphens=False) or [""]
+        first, *rest = textwrap.wrap(printable(row[-1]), room, break_long_words=False, break_on_hyphens=False) or [""]
         lines += [f"{head:<{indent}}{first}".rstrip(), *(" " * indent + part for part in rest)]
     return lines
+
+
+def printable(text: str) -> str:
+    """Keep a terminal from obeying what a record says."""
+    return "".join(
+        each if each.isprintable() or each in _SPACES else " " if each.isspace() else "\N{REPLACEMENT CHARACTER}"
+        for each in text
+    )
 
 
 def wrap(text: str, indent: int, *, hang: int = 0, columns: int = WIDTH) -> str:
     """Fill lines without parting a number from its unit."""
     filled = textwrap.fill(
-        words.keep_units(text),
+        words.keep_units(printable(text)),
         max(columns, indent + hang + 1),
         initial_indent=" " * indent,
         subsequent_indent=" " * (indent + hang),

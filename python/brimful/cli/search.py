@@ -342,9 +342,9 @@ def _print(outcome: SearchOutcome, *, as_json: bool, missed: list[str]) -> None:
         }
         click.echo(json.dumps(facts, indent=2))
         return
-    from brimful.report.throughput import model, text
+    from brimful.report.rendering import summary
 
-    click.echo(text.summary(model.build(read_run(outcome.path)), style=style(), columns=prose_columns()))
+    click.echo(summary(read_run(outcome.path), style=style(), columns=prose_columns()))
     click.echo(f"Record: {outcome.path}")
     for condition in missed:
         click.echo(f"Missed: {condition}")

@@ -44,15 +44,14 @@ class Outputs(msgspec.Struct, frozen=True):
             message = f"{wanted[0]}: one file holds one result, but there are {len(runs)}; give them one at a time"
             raise UsageError(message)
         (run,) = runs
-        if self.html is not None:
-            from brimful.report.iocost import html
+        from brimful.report import rendering
 
-            write(self.html, html.render(run).encode())
+        if self.html is not None:
+            write(self.html, rendering.page(run).encode())
         if self.pdf is not None:
             from brimful.report import paper
-            from brimful.report.iocost import html
 
-            write(self.pdf, paper.render(html.render(run)))
+            write(self.pdf, paper.render(rendering.page(run)))
         if self.record is not None:
             from brimful.records import encode
 

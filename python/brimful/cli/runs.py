@@ -46,7 +46,7 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
     callback=checked_target,
     help="Write the list as one HTML file; runs with a report.html beside their record link to it.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def runs(directory: Path | None, html_file: Path | None, as_json: bool) -> None:
     """List the runs in DIRECTORY, newest first, each with its result in one line.
 

@@ -32,7 +32,7 @@ _DAY = click.DateTime(["%Y-%m-%d"])
     help="Tests to list: with discards, with unknown telemetry, or all.",
 )
 @engine_options("list")
-@click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def affected(
     store_path: Path | str,
     out: Path | None,

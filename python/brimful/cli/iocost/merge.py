@@ -30,7 +30,7 @@ from brimful.cli.iocost.outputs import Outputs, output_options, show, write
 )
 @method_options
 @output_options
-@click.option("--json", "as_json", is_flag=True, help="Print what was merged, and its solutions, as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def merge(
     results: tuple[Path, ...],
     out: Path | None,

@@ -31,7 +31,7 @@ _MOST_SHOWN = 40
     metavar="OPTIONS",
     help="Then find the version of each regression: options of brimful bisect, without --good and --bad.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @junit_option("trend", "series")
 @click.option(
     "--prometheus",

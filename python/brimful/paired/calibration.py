@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from brimful.ceilings import LOWER
 from brimful.errors import MeasureError
 from brimful.measurers.base import Description
 from brimful.records import Trial
-from brimful.session import LOWER
 
 FACTOR = 1.3
 """Load / capacity: enough that no trial comes in without loss, and the same for all devices, as some forward less the
@@ -24,6 +24,8 @@ QUEUE_ERRORS, LEAST_QUEUE_SHARE = 5.0, 0.02
 queue that is not there would change the ratio as well."""
 LARGEST_QUEUE_SHARE = 0.7
 _POOLED_ERRORS = 3.0
+_MOST_LOWERED = 20
+"""Down to 0.3 % of a load: a tester that cannot offer that is not merely too slow."""
 _FIRST_LOAD, _GROWTH, _LEAST_STEP = 1000.0, 4.0, 0.1
 
 
@@ -60,8 +62,11 @@ class Calibration:
         queue: float | None = 0.0,
     ) -> None:
         self._trial_s = trial_s
-        self._max_load = math.inf if max_load is None else max_load
-        self._load = min(self._max_load, first_load or max_load or _FIRST_LOAD)
+        self.max_load = math.inf if max_load is None else max_load
+        """The greatest load that can be offered."""
+        self._load = min(self.max_load, first_load or max_load or _FIRST_LOAD)
+        self._tried = 0.0
+        self._lowered = 0
         self._has_lost = False
         self._capacities: list[float] = []
         self._lossy: list[bool] = []
@@ -90,7 +95,7 @@ class Calibration:
     @property
     def is_at_limit(self) -> bool:
         """Whether the device took all of the largest load that can be offered."""
-        return bool(self._lossy) and not self._lossy[-1] and self._load >= self._max_load
+        return bool(self._lossy) and not self._lossy[-1] and self._tried >= self.max_load
 
     @property
     def is_done(self) -> bool:
@@ -107,12 +112,19 @@ class Calibration:
     def load(self) -> float:
         """The load of the device."""
         recent = self._capacities[-AVERAGED:]
-        return min(self._max_load, FACTOR * math.exp(math.fsum(map(math.log, recent)) / len(recent)))
+        return min(self.max_load, FACTOR * math.exp(math.fsum(map(math.log, recent)) / len(recent)))
 
-    def lower(self) -> None:
-        """Take note that the tester cannot offer the load: a smaller one is the most from here on."""
+    @property
+    def can_lower(self) -> bool:
+        """Whether a load that the tester cannot offer may be a smaller one: the load is still looked for."""
+        return not self.has_load and self._lowered < _MOST_LOWERED
+
+    def lower(self) -> float:
+        """Take note that the tester cannot offer the load; gives the smaller one that is the most from here on."""
+        self._lowered += 1
         self._load *= LOWER
-        self._max_load = self._load
+        self.max_load = self._load
+        return self._load
 
     def record(self, trial: Trial) -> None:
         """Take what a trial came to.
@@ -128,6 +140,7 @@ class Calibration:
                 self._end_queue(trial)
             return
         capacity = capacity_of(trial)
+        self._tried = trial.load
         self.units_per_s = max(1.0, trial.sent - trial.lost - (self.queue or 0.0)) / trial.duration_s
         self._lossy.append(trial.lost > 0)
         self._has_lost = self._has_lost or trial.lost > 0
@@ -140,7 +153,7 @@ class Calibration:
             )
             raise MeasureError(message)
         factor = FACTOR if self._has_lost else _GROWTH
-        self._load = min(self._max_load, max(factor * capacity, _LEAST_STEP * self._load))
+        self._load = min(self.max_load, max(factor * capacity, _LEAST_STEP * self._load))
 
     def _end_queue(self, trial: Trial) -> None:
         """Estimate the queue: it is a larger share of what arrives in the shorter of two trials."""

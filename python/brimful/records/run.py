@@ -124,7 +124,7 @@ class Warning(Record, frozen=True, omit_defaults=True, tag="warning"):
     text: str
     seq: int | None = None
     load: float | None = None
-    """With the code `TESTER_CEILING`: the max load of the search from here on."""
+    """With the code `TESTER_CEILING`: the greatest load from here on."""
 
 
 TESTER_CEILING = "tester-ceiling"

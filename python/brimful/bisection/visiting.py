@@ -68,7 +68,7 @@ def calibrated(
                 raise
             calibration.lower()
             continue
-        nothing = nothing + 1 if trial.sent - trial.lost <= 0 else 0
+        nothing = nothing + 1 if trial.forwarded <= 0 else 0
         if nothing >= _NOTHING:
             message = f"it does not forward: nothing arrived in {nothing} trials one after the other"
             raise NotForwardingError(message)
@@ -119,7 +119,8 @@ def paired(
     """
     for _ in range(_MOST_RAISES):
         turns = order(plan, visit, block)
-        if all(make(Asked(path, loads[path], plan.trial_s, PAIRS, number)).lost for path, number in turns):
+        made = [make(Asked(path, loads[path], plan.trial_s, PAIRS, number)) for path, number in turns]
+        if all(trial.forwarded < trial.sent for trial in made):
             return loads
         # To drop only pairs without loss would select: both loads are raised, and the pairs begun anew.
         loads = {path: _RAISE * load for path, load in loads.items()}
@@ -139,7 +140,7 @@ def summarise(trials: Sequence[Trial], queue: float) -> Summary | None:
     for trial in trials:
         if trial.invalid is not None or trial.step != PAIRS:
             continue
-        if trial.lost == 0:
+        if trial.forwarded == trial.sent:
             logs = {BUILD: {}, BESIDE: {}}
             continue
         capacity = capacity_of(trial, queue)

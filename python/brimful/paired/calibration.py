@@ -35,7 +35,7 @@ def capacity_of(trial: Trial, queue: float = 0.0) -> float:
     >>> capacity_of(Trial(seq=0, load=1000.0, duration_s=2.0, intended=2000, sent=2000, lost=500), queue=100)
     700.0
     """
-    return trial.load * max(0.0, trial.sent - trial.lost - queue) / max(1, trial.intended)
+    return trial.load * max(0.0, trial.forwarded - queue) / max(1, trial.intended)
 
 
 class Calibration:
@@ -135,15 +135,15 @@ class Calibration:
             When no load is found, or the queue holds most of what arrives.
         """
         if self.has_load:
-            self._shares.append((trial.sent - trial.lost) / max(1, trial.intended))
+            self._shares.append(trial.forwarded / max(1, trial.intended))
             if len(self._shares) == 2 * QUEUE_ROUNDS:
                 self._end_queue(trial)
             return
         capacity = capacity_of(trial)
         self._tried = trial.load
-        self.units_per_s = max(1.0, trial.sent - trial.lost - (self.queue or 0.0)) / trial.duration_s
-        self._lossy.append(trial.lost > 0)
-        self._has_lost = self._has_lost or trial.lost > 0
+        self.units_per_s = max(1.0, trial.forwarded - (self.queue or 0.0)) / trial.duration_s
+        self._lossy.append(trial.forwarded < trial.sent)
+        self._has_lost = self._has_lost or self._lossy[-1]
         self._capacities.append(max(capacity, trial.load * 1e-9))
         if self.is_at_limit or self.has_load:
             return

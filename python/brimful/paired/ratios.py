@@ -89,7 +89,7 @@ class Ratios:
         MeasureError
             When loads cannot be raised any more.
         """
-        if trial.lost == 0:
+        if trial.forwarded == trial.sent:
             self._raise_loads()
             return None
         capacity = capacity_of(trial, self._queues[device])

@@ -26,7 +26,7 @@ class BurstVerification(msgspec.Struct, frozen=True):
 
 
 def plan_of(file: RunFile) -> BurstPlan:
-    """Give what a run measures.
+    """Give what a run measures, at the load that its tester could offer.
 
     Raises
     ------
@@ -36,12 +36,14 @@ def plan_of(file: RunFile) -> BurstPlan:
     if file.run.burst is None:
         message = f"{file.path}:1: the run is of the subject 'burst', but does not say what was measured"
         raise RecordError(message)
-    return file.run.burst
+    return file.run.burst.below(file.ceiling)
 
 
 def claimed_tests(file: RunFile) -> list[BurstTest]:
-    """Give the tests that a record states."""
-    return [record for record in file.others if isinstance(record, BurstTest)]
+    """Give the tests that a record states, at the load that its tester could offer."""
+    plan = plan_of(file)
+    load = None if plan.asked is None else plan.load
+    return [record for record in file.others if isinstance(record, BurstTest) and record.load == load]
 
 
 def claimed_result(file: RunFile) -> Burst | None:

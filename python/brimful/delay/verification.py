@@ -37,7 +37,7 @@ def verify_delay(file: RunFile) -> DelayVerification:
     if file.run.delay is None:
         message = f"{file.path}:1: the run is of the subject 'delay', but does not say what was measured"
         raise RecordError(message)
-    found = results(file.trials, file.run.delay)
+    found = results(file.trials, file.run.delay, file.ceiling)
     unended = file.unended()
     faults = (file.change(), file.disorder(), unended if file.lacks_end else None)
     findings = [*filter(None, faults), *_differences(file, found)]

@@ -50,7 +50,7 @@ def take_senders(rest: str) -> tuple[str, list[str]]:
 
 
 def tester_on_ports(spec: str, settings: Settings) -> CommandMeasurer:
-    """Drive the tester on ports of this machine, ``PORT,PORT[,PORT...][,senders=N]``, cabled to the device under test."""
+    """Drive the tester on ports of this machine, ``PORT,PORT[,PORT...][,senders=N]``, cabled to the device."""
     names, senders = take_senders(spec)
     ports = names.split(",")
     if not LEAST_PORTS <= len(ports) <= MOST_PORTS or not all(ports):

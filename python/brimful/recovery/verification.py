@@ -35,6 +35,7 @@ def verify_recovery(file: RunFile) -> RecoveryVerification:
     if plan is None:
         message = f"{file.path}:1: the run is of the subject 'recovery', but does not say what was measured"
         raise RecordError(message)
+    plan = plan.below(file.ceiling)
     throughput = verify_found(file.path.parent, plan.throughput, plan.throughput_run, plan.throughput_goal)
     findings, notes = common_findings(file, throughput)
     try:

@@ -38,7 +38,7 @@ def build(file: RunFile) -> Document:
     RecordError
         When the record has no plan of such a run.
     """
-    plan = file.run.recovery
+    plan = plan_of(file)
     if plan is None:
         message = f"{file.path}:1: the run is of the subject 'recovery', but does not say what was measured"
         raise RecordError(message)
@@ -67,6 +67,11 @@ def build(file: RunFile) -> Document:
         values="times",
         data={"plan": plan, "recoveries": found},
     )
+
+
+def plan_of(file: RunFile) -> RecoveryPlan | None:
+    """Give what a run measured, at the load that its tester could offer; none where the record does not say."""
+    return None if file.run.recovery is None else file.run.recovery.below(file.ceiling)
 
 
 def line(file: RunFile) -> str:
@@ -107,7 +112,10 @@ def _set_up(file: RunFile, plan: RecoveryPlan) -> list[tuple[str, str]]:
     rows = [
         ("Device", run.measurer.spec or "not recorded"),
         ("Throughput", throughput),
-        ("Load", f"{format_load(plan.load, run.load_unit)} for {format_duration(plan.duration_s)}"),
+        (
+            "Load",
+            f"{blocks.load_offered(plan.load, plan.asked, run.load_unit)} for {format_duration(plan.duration_s)}",
+        ),
     ]
     if plan.load_after is not None:
         probes = f"{format_load(plan.load_after, run.load_unit)}, probes of {format_duration(plan.probe_s)}"

@@ -132,21 +132,23 @@ impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
         let start = &OnceLock::new();
         let processors = processors.iter().copied().map(Some).chain(iter::repeat(None));
         thread::scope(|scope| {
-            let spawn = |(side, processor): (&mut SendingSide<'_, S>, Option<usize>)| {
-                let told = TellsTheEnd(exchange, thread::current());
-                scope.spawn(move || {
-                    let _told = told;
-                    let end = processor.map_or(Ok(()), stay_on).and_then(|()| {
-                        side.begin(plan, *start.get_or_init(|| clock.now()))?;
-                        send_until_the_end(side, exchange, clock, watch)
-                    });
-                    if !matches!(end, Ok(None | Some(End::Schedule))) {
-                        exchange.call_off();
-                    }
-                    end
+            let sides = sending.iter_mut().zip(processors);
+            let threads: Vec<_> = sides
+                .map(|(side, processor)| {
+                    let told = TellsTheEnd(exchange, thread::current());
+                    scope.spawn(move || {
+                        let _told = told;
+                        let end = processor.map_or(Ok(()), stay_on).and_then(|()| {
+                            side.begin(plan, *start.get_or_init(|| clock.now()))?;
+                            send_until_the_end(side, exchange, clock, watch)
+                        });
+                        if !matches!(end, Ok(None | Some(End::Schedule))) {
+                            exchange.call_off();
+                        }
+                        end
+                    })
                 })
-            };
-            let threads: Vec<_> = sending.iter_mut().zip(processors).map(spawn).collect();
+                .collect();
             let seen = receive_while_sending(receiving, exchange, clock);
             exchange.call_off();
             let join = |thread: ScopedJoinHandle<'_, io::Result<_>>| {

@@ -10,7 +10,7 @@ from brimful.report.blocks import Block, Bullets, Card, Figure, Sentence, Table
 from brimful.report.styles import Style
 
 WIDTH = 100
-WIDEST = 120
+WIDEST = 132
 """No table is wider, but for its first columns and one more."""
 _SPACES = "\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"
 

@@ -219,11 +219,11 @@ def test_a_comparison_says_what_changed_where():
     }
     found = comparison.build([campaign(slower)], [campaign()], tolerance=0.02)
     assert found.regressed
-    shown = comparison.render(found)
+    shown = rendering.text_of(comparison.document(found))
     assert "lab:bridge, 64, ndr: A regression." in shown
     same = comparison.build([campaign()], [campaign()], tolerance=0.02)
     assert not same.regressed
-    assert json.loads(comparison.to_json(same))["regressed"] is False
+    assert json.loads(rendering.facts_as_json(comparison.document(same)))["regressed"] is False
 
 
 def failed(member):
@@ -268,8 +268,8 @@ def test_searches_without_a_value_are_left_out_of_a_comparison_and_named(how, re
     assert found.lost == ["lab:bridge, 64"]
     assert set(named) <= set(found.left_out)
     assert "lab:bridge, 64" not in [cell.title for cell in found.cells]
-    assert f"  - {named[0]}" in comparison.render(found)
-    assert json.loads(comparison.to_json(found))["lost"] == ["lab:bridge, 64"]
+    assert f"  - {named[0]}" in rendering.text_of(comparison.document(found))
+    assert json.loads(rendering.facts_as_json(comparison.document(found)))["lost"] == ["lab:bridge, 64"]
 
     for new in ([none, whole], [whole, none]):
         assert comparison.build(new, [whole]).lost == []

@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 from brimful.report import rendering
-from brimful.report.throughput import comparison, comparison_html
+from brimful.report.throughput import compared, comparison
 from browser import ShownTogether, needs_browser, show
 from cases import EXAMPLES, example
 
@@ -15,7 +15,7 @@ PAGES = [*EXAMPLES, "comparison"]
 @cache
 def page_of(name):
     if name == "comparison":
-        return comparison_html.render(comparison.build([example("regular")], [example("regular")]))
+        return rendering.page_of(compared.document(comparison.build([example("regular")], [example("regular")])))
     return rendering.page(example(name))
 
 

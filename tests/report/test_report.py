@@ -10,11 +10,11 @@ from brimful.report import rendering, scales, words
 from brimful.report.figures import NARROW, WIDE, figure_of
 from brimful.report.throughput import (
     comparison,
-    comparison_html,
     figures,
     items,
     model,
     ranges,
+    strips,
     trials,
 )
 from brimful.report.throughput.statements import MISSING, make_statements
@@ -85,7 +85,7 @@ def test_long_names_of_goals_leave_room_for_the_graph():
         for drawn in (
             figures.draw_search_time(report, size),
             figures.draw_load_loss(report, size),
-            comparison_html.draw_strips(side, size),
+            strips.draw_strips(side, size),
         ):
             assert shown in drawn
             assert name not in drawn

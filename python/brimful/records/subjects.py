@@ -67,7 +67,7 @@ SUBJECTS: tuple[Subject, ...] = (
         line="brimful.report.throughput.document:line",
         document="brimful.report.throughput.document:build",
         verify="brimful.report.verdicts:of_search",
-        compare="brimful.report.throughput.compare:compare_runs",
+        compare="brimful.report.throughput.compared:compare_runs",
     ),
     Subject(
         name="block-device",

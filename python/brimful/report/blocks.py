@@ -55,13 +55,15 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
-    """A drawing; terminals leave it out."""
+    """A drawing."""
 
     title: str
     draw: Callable[[Size], str]
     """Gives it as SVG, as wide as the page needs it."""
     caption: str
     key: str
+    terminal: str = ""
+    """What a terminal has in its place; empty: nothing."""
 
 
 class Panels(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,9 +111,10 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Document(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is shown about a run."""
+    """All that is shown about a run, or about runs side by side."""
 
-    run: Run
+    run: Run | None
+    """Null: there are several."""
     kind: str
     """What was measured, in two or three words."""
     title: str

@@ -6,11 +6,11 @@ import textwrap
 from collections.abc import Sequence
 
 from brimful.report import words
-from brimful.report.blocks import Block, Bullets, Card, Sentence, Table
+from brimful.report.blocks import Block, Bullets, Card, Figure, Sentence, Table
 from brimful.report.styles import Style
 
 WIDTH = 100
-WIDEST = 120
+WIDEST = 132
 """No table is wider, but for its first columns and one more."""
 _SPACES = "\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"
 
@@ -115,6 +115,8 @@ def lines_of(block: Block, style: Style, columns: int) -> str:
         return wrap(block.text, 0, columns=columns)
     if isinstance(block, Bullets):
         return bullets(block.title, block.entries, style, columns)
+    if isinstance(block, Figure):
+        return block.terminal
     if not isinstance(block, Table) or block.folded or not block.rows:
         return ""
     made = _wrapped(block, columns) if block.terminal else _aligned(block, columns)

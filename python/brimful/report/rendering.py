@@ -5,7 +5,7 @@ The row of a subject (`brimful.records.subjects`) names the function that builds
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -13,7 +13,7 @@ import msgspec
 from brimful.records import RunFile
 from brimful.records.subjects import load, subject_of
 from brimful.report import facts
-from brimful.report.blocks import Document, Pairs
+from brimful.report.blocks import Document
 from brimful.report.figures import NARROW, WIDE
 from brimful.report.lines import WIDTH, bullets, lines_of, lines_of_cards, wrap, wrapped_table
 from brimful.report.styles import Style, plain
@@ -44,14 +44,18 @@ def text(file: RunFile, *, style: Style = plain, columns: int = WIDTH) -> str:
     columns
         Where sentences wrap; tables are as wide as they are.
     """
-    view = document_of(file)
-    deviations = view.run.deviations if view.deviations is None else view.deviations
+    return text_of(_whole(file), style=style, columns=columns)
+
+
+def text_of(view: Document, *, style: Style = plain, columns: int = WIDTH) -> str:
+    """Write a document as lines for a terminal; see `text`."""
+    set_up = wrapped_table(view.set_up or _set_up(view), columns)
     parts = [
         *_results(view, style, columns),
         *(lines_of(block, style, columns) for block in view.details),
-        bullets("Deviations", deviations, style, columns),
+        bullets("Deviations", view.deviations or (), style, columns),
         bullets("What the values mean", view.notes, style, columns),
-        "\n".join([style("Set-up", "title"), *wrapped_table(view.set_up or _set_up(file, view), columns)]),
+        "\n".join([style("Set-up", "title"), *set_up]) if set_up else "",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -63,13 +67,35 @@ def summary(file: RunFile, *, style: Style = plain, columns: int = WIDTH) -> str
     return "\n\n".join(part for part in parts[: None if view.has_result else 1] if part) + "\n"
 
 
+def page(file: RunFile) -> str:
+    """Write the report as one HTML file that needs nothing else: no scripts, no network."""
+    return page_of(_whole(file))
+
+
+def page_of(view: Document) -> str:
+    """Write a document as one HTML file; see `page`."""
+    is_simulated = view.run is not None and facts.is_simulated(view.run)
+    return render_page(
+        TEMPLATES / "document.html", view=view, run=view.run, is_simulated=is_simulated, wide=WIDE, narrow=NARROW
+    )
+
+
+def _whole(file: RunFile) -> Document:
+    """Build a document, with what the record has where its subject says nothing else."""
+    view = document_of(file)
+    return msgspec.structs.replace(
+        view,
+        deviations=file.run.deviations if view.deviations is None else view.deviations,
+        groups=facts.set_up(file.run, facts.device(file.run, file.trials)) if view.groups is None else view.groups,
+    )
+
+
 def _results(view: Document, style: Style, columns: int) -> list[str]:
+    run = "" if view.run is None else f"run {view.run.run_id}, started {view.run.started}"
     head = [
         style(view.title, "title"),
-        wrap(view.outcome, 0, columns=columns),
-        *([wrap(view.machine, 0, columns=columns)] if view.machine is not None else []),
-        style(wrap(f"run {view.run.run_id}, started {view.run.started}", 0, columns=columns), "faint"),
-        *([style(wrap(view.how, 0, columns=columns), "faint")] if view.how else []),
+        *(wrap(text, 0, columns=columns) for text in (view.outcome, view.machine) if text),
+        *(style(wrap(text, 0, columns=columns), "faint") for text in (run, view.how) if text),
     ]
     return [
         "\n".join(head),
@@ -79,31 +105,13 @@ def _results(view: Document, style: Style, columns: int) -> list[str]:
     ]
 
 
-def _set_up(file: RunFile, view: Document) -> list[list[str]]:
+def _set_up(view: Document) -> list[list[str]]:
     """Give the groups of facts as rows, the name of each once, and the command."""
     rows = [
-        [name if number == 0 else "", *pair] for name, pairs in _groups(file, view) for number, pair in enumerate(pairs)
+        [name if number == 0 else "", *pair] for name, pairs in view.groups or () for number, pair in enumerate(pairs)
     ]
-    return [*rows, ["Command", "", " ".join(view.run.command)]] if view.run.command else rows
-
-
-def _groups(file: RunFile, view: Document) -> Sequence[tuple[str, Pairs]]:
-    return facts.set_up(view.run, facts.device(view.run, file.trials)) if view.groups is None else view.groups
-
-
-def page(file: RunFile) -> str:
-    """Write the report as one HTML file that needs nothing else: no scripts, no network."""
-    view = document_of(file)
-    return render_page(
-        TEMPLATES / "document.html",
-        view=view,
-        run=view.run,
-        deviations=view.run.deviations if view.deviations is None else view.deviations,
-        groups=_groups(file, view),
-        is_simulated=facts.is_simulated(view.run),
-        wide=WIDE,
-        narrow=NARROW,
-    )
+    command = [] if view.run is None else view.run.command
+    return [*rows, ["Command", "", " ".join(command)]] if command else rows
 
 
 def to_json(file: RunFile) -> str:
@@ -126,4 +134,13 @@ def to_json(file: RunFile) -> str:
         "warnings": file.warnings,
         **document_of(file).data,
     }
+    return _as_json(content)
+
+
+def facts_as_json(view: Document) -> str:
+    """Give what a document has for JSON alone as one object for other programs."""
+    return _as_json(view.data)
+
+
+def _as_json(content: Mapping[str, Any]) -> str:
     return msgspec.json.format(msgspec.json.encode(content), indent=2).decode()

@@ -7,7 +7,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use rustix::net::netdevice::name_to_index;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
-use crate::links::{Links, address_of, carrier_of, has_default_route};
+use crate::links::{Links, address_of, carrier_of};
+use crate::routes::has_default_route;
 use crate::system::check;
 use crate::{InterfaceCounters, OpenError};
 

@@ -30,6 +30,7 @@ mod probe;
 mod processor;
 mod promiscuity;
 mod ring;
+mod routes;
 #[cfg(all(test, not(feature = "loom")))]
 #[path = "../../skip.rs"]
 mod skip;

@@ -47,9 +47,8 @@ def affected(
 ) -> None:
     """List the downloads that ran while the uplink of their site discarded packets.
 
-    Each has the share of its time that telemetry covers, how many intervals between polls it overlaps, how many of
-    them had discards, the discards in all and in the worst one. Downloads too short or too small for the report
-    are included.
+    Each has the share of its time that telemetry covers, its intervals between polls, those with discards, and the
+    discards in all and in the worst one. Downloads too short or too small for the report are included.
     """
     import msgspec
 

@@ -46,8 +46,7 @@ def merge(
 ) -> int:
     """Merge RESULTs: files, or directories of them.
 
-    Results are grouped by benchmark version and settings, memory profile, device model and firmware. vrate is relative
-    to each result's own base model: where these differ much within a group, so do the speeds behind one vrate.
+    Results are grouped by benchmark version and settings, memory profile, device model and firmware.
     """
     from brimful.iocost import merge as merging
     from brimful.iocost.analysis import analyse

@@ -20,8 +20,8 @@ from brimful.errors import one_line
 def replay(store: Path, patterns: tuple[str, ...], as_json: bool, **options: Any) -> None:  # noqa: ANN401
     """Say what would have been reported after each version of each series of STORE, with the settings given here.
 
-    Each change is listed with the version after which it was first reported and the one after which it no longer was,
-    if there is one. What people accepted is not taken into account.
+    Each change is listed with the version after which it was first reported, and the one after which it no longer was.
+    What people accepted is not taken into account.
     """
     import msgspec
 

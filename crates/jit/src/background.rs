@@ -14,7 +14,6 @@ use std::time::{Duration, Instant};
 
 use brimful_pipeline::CounterId;
 use rand_xoshiro::SplitMix64;
-use rand_xoshiro::rand_core::Rng;
 
 use crate::compile::{Code, Compiler, Source};
 use crate::functions::Functions;
@@ -185,8 +184,7 @@ impl Builder {
         let new: Vec<NewRule<'_>> = rules.values().map(NotedRule::as_new).collect();
         // It has no reader yet: what is replaced in it can go.
         let mut unread = Garbage::default();
-        let random = &mut self.random;
-        let mut version = Version::planned(&new, &mut || random.next_u64(), &mut unread);
+        let mut version = Version::planned(&new, &mut self.random, &mut unread);
         version.shapes = task.shapes.len();
         let code = self.compiler.compile(&Source {
             groups: Arc::clone(&version.groups),
@@ -253,8 +251,7 @@ impl Builder {
 
     fn make_up_for(&mut self, offer: &mut Offer, since: &Since) {
         let mut unread = Garbage::default();
-        let random = &mut self.random;
-        make_up_for(&mut offer.version, since, &mut || random.next_u64(), &mut unread);
+        make_up_for(&mut offer.version, since, &mut self.random, &mut unread);
         offer.seen += 1;
     }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use brimful_pipeline::FlowEntry;
+use rand_xoshiro::SplitMix64;
 
 use crate::placing::NewRule;
 use crate::reclaim::Garbage;
@@ -35,15 +36,10 @@ impl NotedRule {
 }
 
 /// Does to a new form what was done to the old one meanwhile.
-pub(crate) fn make_up_for(
-    version: &mut Version,
-    since: &Since,
-    factor: &mut dyn FnMut() -> u64,
-    garbage: &mut Garbage,
-) {
+pub(crate) fn make_up_for(version: &mut Version, since: &Since, random: &mut SplitMix64, garbage: &mut Garbage) {
     match since {
         Since::Installed(rule) if version.has(rule.counter) => version.replace(rule.counter, rule.value, garbage),
-        Since::Installed(rule) => version.insert(&rule.as_new(), factor, garbage),
+        Since::Installed(rule) => version.insert(&rule.as_new(), random, garbage),
         Since::Removed(counter) => version.remove(*counter, garbage),
     }
 }

@@ -81,7 +81,7 @@ pub(crate) fn set_option<T>(socket: &impl AsFd, level: libc::c_int, option: libc
     Ok(())
 }
 
-/// Reads an option of a packet socket that consists of so many words.
+/// Reads an option of a packet socket, a number of words.
 pub(crate) fn packet_option<const WORDS: usize>(socket: &impl AsFd, option: libc::c_int) -> io::Result<[u32; WORDS]> {
     let mut words = [0; WORDS];
     let mut len = mem::size_of_val(&words) as libc::socklen_t;

@@ -430,10 +430,11 @@ def test_no_modules_of_a_crate_use_each_other_in_a_circle(crate):
 
 TESTER_FLOORS = [
     {"accounting", "attribution", "clock", "cost", "division", "exchange", "test_frames", "traffic_pattern"},
-    {"delay", "ramp_up", "routes", "schedule", "stations", "threads"},
-    {"early_stop", "flows", "pacing", "turn"},
-    {"plan", "profile", "receiving_lane"},
-    {"sending_lane", "station"},
+    {"delay", "lots", "ramp_up", "routes", "stations", "threads"},
+    {"early_stop", "flows", "schedule", "turn"},
+    {"pacing", "profile", "receiving_lane"},
+    {"sharing"},
+    {"plan", "sending_lane", "station"},
     {"lane", "receiving_side"},
     {"ports", "sending_side"},
     {"warnings"},

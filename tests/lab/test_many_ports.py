@@ -56,6 +56,25 @@ def test_a_full_mesh_loses_no_frame_and_starves_no_port(own_interfaces, device):
     assert output.extra["slip_frames"] >= 1
 
 
+def test_threads_that_share_a_port_send_what_one_would(own_interfaces):
+    output = trial("wire,senders=4", "--flows=4", "--back-end=packet", "--frame-size=imix")
+    assert matrix(output) == {("ta", "tb"): FRAMES, ("tb", "ta"): FRAMES}
+    assert (output.lost, output.duplicated, output.reordered) == (0, 0, 0)
+    sent = [cost["sent"] for cost in output.extra["cost"] if cost["thread"] == "sender"]
+    assert (len(sent), sum(sent)) == (4, 2 * FRAMES)
+    assert all(count >= FRAMES / 2 - 12 for count in sent), "each but for a turn of the sizes"
+
+
+def test_senders_that_cannot_share_are_wrong_usage():
+    for device, arguments, reason in [
+        ("wire,senders=3", [], "--senders 3: 2 of the ports send, and as many threads for each"),
+        ("wire,senders=4", ["--flows=3"], "give --flows 2 or a multiple"),
+        ("wire,senders=two", [], "two"),
+    ]:
+        with pytest.raises(UsageError, match=reason):
+            trial(device, *arguments)
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [

@@ -18,7 +18,7 @@ use brimful_frame::ArpPacket;
 /// Shared by the sending sides and the receiving side of one trial.
 #[derive(Debug)]
 pub(crate) struct Exchange {
-    senders: Box<[Progress]>,
+    lanes: Box<[Progress]>,
     is_called_off: AtomicBool,
     /// Sending sides that have not ended.
     sides_left: AtomicUsize,
@@ -73,10 +73,10 @@ impl Progress {
 }
 
 impl Exchange {
-    /// For this number of ports that send and of sending sides; `sides` says of each port which of them answers there.
-    pub(crate) fn new(senders: usize, count: usize, sides: Vec<usize>) -> Self {
+    /// For this number of lanes that send and of sending sides; `sides` says of each port which of them answers there.
+    pub(crate) fn new(lanes: usize, count: usize, sides: Vec<usize>) -> Self {
         Self {
-            senders: (0..senders).map(|_| Progress::default()).collect(),
+            lanes: (0..lanes).map(|_| Progress::default()).collect(),
             is_called_off: AtomicBool::new(false),
             sides_left: AtomicUsize::new(count),
             sides: sides.into(),
@@ -84,18 +84,13 @@ impl Exchange {
         }
     }
 
-    /// Of the ports that send, in their order.
-    pub(crate) fn senders(&self) -> &[Progress] {
-        &self.senders
+    /// Of the lanes that send, in their order.
+    pub(crate) fn lanes(&self) -> &[Progress] {
+        &self.lanes
     }
 
     pub(crate) fn sending_sides(&self) -> usize {
         self.questions.len()
-    }
-
-    /// The place among the sending sides of the one of a port.
-    pub(crate) fn side_of(&self, port: usize) -> usize {
-        self.sides[port]
     }
 
     /// Has the sending sides stop before their schedules end.
@@ -154,7 +149,7 @@ mod tests {
             let sending = loom::thread::spawn({
                 let (exchange, wire) = (Arc::clone(&exchange), Arc::clone(&wire));
                 move || {
-                    let progress = &exchange.senders()[0];
+                    let progress = &exchange.lanes()[0];
                     for sent in 0..2 {
                         if exchange.is_called_off() {
                             break;
@@ -166,7 +161,7 @@ mod tests {
                     exchange.end_sending();
                 }
             });
-            let progress = &exchange.senders()[0];
+            let progress = &exchange.lanes()[0];
             let arrived = wire.load(Ordering::Acquire);
             assert!((0..arrived).all(|sequence| progress.was_offered(sequence)));
             let sent = progress.sent();
@@ -178,6 +173,33 @@ mod tests {
                 assert_eq!(progress.sent(), wire.load(Ordering::Acquire));
             }
             sending.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn the_end_of_the_last_sending_side_shows_what_all_have_sent() {
+        loom::model(|| {
+            let exchange = Arc::new(Exchange::new(2, 2, vec![0, 1]));
+            let sides = [0, 1].map(|side: usize| {
+                let exchange = Arc::clone(&exchange);
+                loom::thread::spawn(move || {
+                    exchange.lanes()[side].offer(1);
+                    exchange.lanes()[side].note_sent(1);
+                    exchange.end_sending();
+                })
+            });
+            if exchange.sending_is_over() {
+                assert!(
+                    exchange
+                        .lanes()
+                        .iter()
+                        .all(|lane| lane.sent() == 1 && lane.was_offered(0))
+                );
+            }
+            for side in sides {
+                side.join().unwrap();
+            }
+            assert!(exchange.sending_is_over());
         });
     }
 }

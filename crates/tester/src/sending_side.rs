@@ -5,14 +5,16 @@ use brimful_trial::Nanoseconds;
 
 use crate::cost::Work;
 use crate::exchange::Exchange;
-use crate::lane::sending_lanes;
+use crate::lane::sending_lane;
 use crate::pacing::{PacingLimits, WINDOW};
+use crate::plan::SendingPlan;
 use crate::ramp_up::RampUp;
 use crate::sending_lane::SendingLane;
+use crate::sharing::Sharing;
 use crate::station::{RAMP_UP_STREAM, Station};
 use crate::test_frames::{Stamp, TIMESTAMP_MASK};
 use crate::turn::{End, Turn};
-use crate::{Clock, LoadShape, PacingBounds, Routes, Stream, TrialPlan};
+use crate::{Clock, Stream};
 
 /// Frames that each port sends before a trial, so that losing one does no harm.
 const LEARNING_FRAMES: usize = 3;
@@ -51,10 +53,14 @@ pub(crate) struct SendingSide<'t, S> {
     next_link_check: Nanoseconds,
 }
 
-/// A port of a sending side.
+/// A port of a sending side, or one of several ways to send there.
 pub(crate) struct SendingPort<'t, S> {
-    pub(crate) number: usize,
-    pub(crate) sender: &'t mut S,
+    number: usize,
+    /// Whether it speaks for the port: several threads may send there.
+    is_first: bool,
+    /// The place of its lane among all, where it sends.
+    lane: Option<usize>,
+    sender: &'t mut S,
     station: &'t Station,
     /// Frames that the queue of the receiver attached to it had refused when the trial proper began.
     refused_before: u64,
@@ -62,33 +68,38 @@ pub(crate) struct SendingPort<'t, S> {
     answers: u64,
 }
 
-/// What is to be sent.
-#[derive(Clone, Copy)]
-pub(crate) struct SendingPlan<'t> {
-    pub(crate) routes: &'t Routes,
-    /// How many ports there are.
-    pub(crate) ports: usize,
-    pub(crate) trial: &'t TrialPlan,
-    /// For how long the load rises before the trial.
-    pub(crate) ramp_up: Nanoseconds,
-    /// How the frames of the trial are spread over time.
-    pub(crate) shape: &'t LoadShape,
-    /// From where on the sender spoils the trial: what is left of it would only take time.
-    pub(crate) bounds: PacingBounds,
-    /// How often to ask whether the links are up.
-    pub(crate) link_check: Nanoseconds,
-}
-
 impl<'t, S> SendingPort<'t, S> {
-    pub(crate) fn new(number: usize, sender: &'t mut S, station: &'t Station) -> Self {
-        Self {
+    /// A port of which each lot is sent another way, the first by this lane, where it sends.
+    pub(crate) fn all(
+        number: usize,
+        first_lane: Option<usize>,
+        senders: impl Iterator<Item = &'t mut S>,
+        station: &'t Station,
+    ) -> impl Iterator<Item = Self> {
+        (0..).zip(senders).map(move |(lot, sender)| Self {
             number,
+            is_first: lot == 0,
+            lane: first_lane.map(|first| first + lot),
             sender,
             station,
             refused_before: 0,
             answers: 0,
-        }
+        })
     }
+}
+
+/// Gives the sending sides their ports.
+pub(crate) fn deal_out<'t, S>(
+    mut ports: Vec<SendingPort<'t, S>>,
+    sharing: &Sharing,
+    mut sides: Vec<SendingSide<'t, S>>,
+) -> Vec<SendingSide<'t, S>> {
+    ports.sort_by_key(|port| port.lane.unwrap_or(usize::MAX));
+    for port in ports {
+        let thread = port.lane.map_or(0, |lane| sharing.thread_of(lane));
+        sides[thread].ports.push(port);
+    }
+    sides
 }
 
 impl<'t, S: Sender> SendingSide<'t, S> {
@@ -111,16 +122,12 @@ impl<'t, S: Sender> SendingSide<'t, S> {
         }
     }
 
-    /// Takes a port; those that send first, in their order.
-    pub(crate) fn add(&mut self, port: SendingPort<'t, S>) {
-        self.ports.push(port);
-    }
-
     /// Shows the addresses of its ports to the device.
     pub(crate) fn announce(&mut self) -> io::Result<()> {
         let trial = self.trial;
         for _ in 0..LEARNING_FRAMES {
-            for SendingPort { sender, station, .. } in &mut self.ports {
+            let ports = self.ports.iter_mut().filter(|port| port.is_first);
+            for SendingPort { sender, station, .. } in ports {
                 let mut len = None;
                 send_one(*sender, &mut |buffer| {
                     len = station.fill_announcement(buffer);
@@ -135,20 +142,17 @@ impl<'t, S: Sender> SendingSide<'t, S> {
     /// Begins the sending phase now, which is the same for all sending sides.
     pub(crate) fn begin(&mut self, plan: &SendingPlan<'_>, now: Nanoseconds) -> io::Result<()> {
         let SendingPlan {
-            routes,
-            ports,
             trial,
             ramp_up,
-            shape,
             bounds,
             link_check,
+            ..
         } = *plan;
         let start = now + LEAD;
-        let all = sending_lanes(routes, ports, trial, start + ramp_up, shape);
-        let is_own = |from| self.ports.iter().any(|port| port.number == from);
-        self.lanes = all.into_iter().filter(|lane| is_own(lane.from)).collect();
+        let lanes = self.ports.iter().filter_map(|port| port.lane);
+        self.lanes = lanes.map(|place| sending_lane(place, plan, start + ramp_up)).collect();
         if ramp_up > Nanoseconds::ZERO {
-            let rising = |lane: &SendingLane| RampUp::new(start, ramp_up, trial.load_of(lane.order()));
+            let rising = |lane: &SendingLane| RampUp::new(start, ramp_up, plan.load_of_lot(lane.order()));
             self.ramp_ups = self.lanes.iter().map(rising).collect();
         }
         self.limits = bounds.limits(trial.duration);
@@ -185,7 +189,7 @@ impl<'t, S: Sender> SendingSide<'t, S> {
         let is_alone = self.exchange.sending_sides() == 1;
         let (mut most_due, mut least_left) = (0, if is_alone { u64::MAX } else { 0 });
         for (lane, port) in self.lanes.iter_mut().zip(&mut self.ports) {
-            let progress = &self.exchange.senders()[lane.place];
+            let progress = &self.exchange.lanes()[lane.place];
             match lane.send_due(port.sender, self.streams, self.trial, progress, clock, now) {
                 Ok(sent) => {
                     total += sent.frames;

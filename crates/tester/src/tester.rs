@@ -1,9 +1,10 @@
 use std::io;
+use std::iter;
 use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use brimful_netdev::{Port, Receiver, Sender};
+use brimful_netdev::{Port, Receiver, SendStatistics, Sender};
 use brimful_trial::Nanoseconds;
 
 use crate::attribution::Counted;
@@ -12,8 +13,10 @@ use crate::exchange::Exchange;
 use crate::lane::{Lanes, receiving_lanes};
 use crate::outcome::Evidence;
 use crate::pacing::WINDOW;
+use crate::plan::SendingPlan;
 use crate::receiving_side::{EarlyStop, ReceivingSide, drain};
-use crate::sending_side::{SendingPlan, SendingPort, SendingSide, port_without_link};
+use crate::sending_side::{SendingPort, SendingSide, deal_out, port_without_link};
+use crate::sharing::Sharing;
 use crate::station::Station;
 use crate::test_frames::TemplateError;
 use crate::trial::{FLUSH_WAIT, Trial};
@@ -31,6 +34,8 @@ const LINK_CHECK: Nanoseconds = Nanoseconds(100_000_000);
 /// Ports, two or more, around the device under test.
 pub struct Tester<'a, S, R, C> {
     senders: Vec<S>,
+    /// Of each port, for further threads that send there.
+    more_senders: Vec<Vec<S>>,
     receivers: Vec<R>,
     clock: C,
     profile: Profile,
@@ -78,6 +83,7 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
         let (senders, receivers): (Vec<_>, Vec<_>) = ports.into_iter().map(|port| (port.sender, port.receiver)).unzip();
         assert_eq!(senders.len(), profile.ports(), "a profile is for its number of ports");
         Ok(Self {
+            more_senders: senders.iter().map(|_| Vec::new()).collect(),
             stations: stations.collect::<Result<_, _>>()?,
             streams,
             senders,
@@ -97,6 +103,12 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
     #[must_use]
     pub fn with_threads(self, threads: Threads) -> Self {
         Self { threads, ..self }
+    }
+
+    /// The same with further ways to send on each port, in their order, so that several threads can share it.
+    #[must_use]
+    pub fn with_more_senders(self, more_senders: Vec<Vec<S>>) -> Self {
+        Self { more_senders, ..self }
     }
 
     /// The same with each thread that sends on one of these processors, in their order.
@@ -128,9 +140,11 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
         }
         let (profile, timing, processors) = (self.profile.clone(), self.timing, self.processors.clone());
         let threads = self.threads;
+        let sharing = self.sharing();
         let sending_plan = SendingPlan {
             routes: profile.routes(),
             ports: profile.ports(),
+            sharing: &sharing,
             trial: plan,
             ramp_up: self.ramp_up,
             shape: profile.shape(),
@@ -141,11 +155,11 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
                 WINDOW
             },
         };
-        let exchange = self.exchange();
+        let exchange = self.exchange(&sharing);
         let streams = Arc::clone(&self.streams);
-        let mut trial = self.trial(&exchange, plan);
+        let mut trial = self.trial(&exchange, &sharing, plan);
         trial.learn()?;
-        trial.receiving.lanes = receiving_lanes(&profile, &streams, plan);
+        trial.receiving.lanes = receiving_lanes(&profile, &streams, &sharing, plan);
         let mut end = trial.send(&sending_plan, threads, &processors)?;
         let end_of_sending = trial.now();
         let mut left_behind = None;
@@ -210,19 +224,36 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
         mem::replace(&mut self.ramp_up, ramp_up)
     }
 
-    /// Ports that send are dealt out in turn; the others are with the first.
-    fn exchange(&self) -> Exchange {
+    /// By flows as well where that can be done, else by ports alone.
+    fn sharing(&self) -> Sharing {
         let routes = self.profile.routes();
-        let orders = routes.orders().len();
-        let sides = match self.threads {
+        let threads = match self.threads {
             Threads::One => 1,
-            Threads::Several { senders } => senders.clamp(1, orders),
+            Threads::Several { senders } => senders,
         };
-        let side_of = |port| routes.place_of(port).map_or(0, |place| place % sides);
-        Exchange::new(orders, sides, (0..self.senders.len()).map(side_of).collect())
+        let is_possible = |sharing: &Sharing| {
+            let mut ports = routes
+                .orders()
+                .iter()
+                .map(|order| 1 + self.more_senders[order.from].len());
+            ports.all(|ways| ways >= sharing.lots_of_a_port())
+        };
+        let sharing = Sharing::new(routes, &self.streams, threads).ok().filter(is_possible);
+        sharing.unwrap_or_else(|| Sharing::by_ports(routes, threads))
     }
 
-    fn trial<'t>(&'t mut self, exchange: &'t Exchange, plan: &TrialPlan) -> Trial<'t, S, R, C> {
+    /// A port that sends nothing is with the first thread.
+    fn exchange(&self, sharing: &Sharing) -> Exchange {
+        let routes = self.profile.routes();
+        let side_of = |port| {
+            let place = routes.place_of(port);
+            place.map_or(0, |place| sharing.thread_of(sharing.first_lane(place)))
+        };
+        let sides = (0..self.senders.len()).map(side_of).collect();
+        Exchange::new(sharing.lanes(), sharing.threads(), sides)
+    }
+
+    fn trial<'t>(&'t mut self, exchange: &'t Exchange, sharing: &Sharing, plan: &TrialPlan) -> Trial<'t, S, R, C> {
         let orders = self.profile.routes().orders().iter();
         let early_stop = EarlyStop {
             stop: self.stop,
@@ -231,19 +262,22 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
             grace: self.timing.stop_grace,
             silence: self.timing.straggler_wait.max(self.timing.stop_grace),
         };
-        let sides = 0..exchange.sending_sides();
-        let mut sending: Vec<_> = sides
-            .map(|number| SendingSide::new(number, &self.streams, exchange, self.trial))
-            .collect();
-        let ports = self.senders.iter_mut().zip(&self.stations).enumerate();
-        let mut ports: Vec<_> = ports
-            .map(|(number, (sender, station))| SendingPort::new(number, sender, station))
-            .collect();
-        let routes = self.profile.routes();
-        ports.sort_by_key(|port| routes.place_of(port.number).is_none());
-        for port in ports {
-            sending[exchange.side_of(port.number)].add(port);
-        }
+        let side = |number| SendingSide::new(number, &self.streams, exchange, self.trial);
+        let senders = self.senders.iter_mut().zip(&mut self.more_senders).zip(&self.stations);
+        let ports = senders.enumerate().map(|(number, ((first, more), station))| {
+            let lane = self
+                .profile
+                .routes()
+                .place_of(number)
+                .map(|place| sharing.first_lane(place));
+            let lots = lane.map_or(1, |_| sharing.lots_of_a_port());
+            SendingPort::all(number, lane, iter::once(first).chain(more).take(lots), station)
+        });
+        let sending = deal_out(
+            ports.flatten().collect(),
+            sharing,
+            (0..sharing.threads()).map(side).collect(),
+        );
         Trial {
             sending,
             receiving: ReceivingSide::new(&mut self.receivers, &self.stations, early_stop, exchange, self.trial),
@@ -278,13 +312,24 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
             drain(&mut self.receivers)?;
         }
         for (port, counted) in counted.iter_mut().enumerate() {
-            counted.sender = self.senders[port].statistics()?;
+            counted.sender = self.sent_on(port)?;
             counted.receiver = self.receivers[port].statistics()?;
             if first == ReadFirst::Port {
                 counted.interface = self.senders[port].interface_counters()?;
             }
         }
         Ok(counted)
+    }
+
+    /// What all that send on a port have counted.
+    fn sent_on(&mut self, port: usize) -> io::Result<SendStatistics> {
+        let mut all = self.senders[port].statistics()?;
+        for sender in &mut self.more_senders[port] {
+            let more = sender.statistics()?;
+            all.sent += more.sent;
+            all.sent_into_full_queue += more.sent_into_full_queue;
+        }
+        Ok(all)
     }
 
     /// Gives and notes what ports and interfaces have counted during a trial. An interface that seems to have sent less

@@ -15,10 +15,11 @@ use brimful_trial::Nanoseconds;
 
 use crate::clock::ClockWatch;
 use crate::exchange::Exchange;
-use crate::lane::lost_of_sender;
+use crate::lane::{lost_of_sender, sum_of};
+use crate::plan::SendingPlan;
 use crate::receiving_side::{Arriving, ReceivingSide};
 use crate::sending_lane::SendingLane;
-use crate::sending_side::{SendingPlan, SendingSide};
+use crate::sending_side::SendingSide;
 use crate::turn::{End, Turn};
 use crate::{Clock, Cost, Threads, stay_on};
 
@@ -254,7 +255,11 @@ fn missing<'s, S, R>(
     receiving: &'s ReceivingSide<'_, R>,
 ) -> impl Iterator<Item = &'s SendingLane> {
     let lanes = sending.iter().flat_map(|side| &side.lanes);
-    lanes.filter(move |lane| lost_of_sender(lane, &receiving.lanes) > lane.sent_into_full_queue)
+    lanes.clone().filter(move |lane| {
+        let of_port = |count| sum_of(lanes.clone(), lane.sender, count);
+        let sent = of_port(SendingLane::sent);
+        lost_of_sender(lane.sender, sent, &receiving.lanes) > of_port(|lane| lane.sent_into_full_queue)
+    })
 }
 
 /// Signals the receiving side, on another thread, that one of those that send sends no more, however it ended.

@@ -83,9 +83,9 @@ impl StepClock {
         }
     }
 
-    /// For the threads of a tester, whose looks take so long together.
+    /// For the threads of a tester.
     pub(crate) fn of(threads: Threads, step: u64) -> Self {
-        let Self { shared, .. } = Self::new(step);
+        let Self { shared, step } = Self::new(step);
         let others = match threads {
             Threads::One => 1,
             Threads::Several { senders } => senders,
@@ -93,7 +93,7 @@ impl StepClock {
         let shared = Arc::into_inner(shared).expect("it is new");
         Self {
             shared: Arc::new(Shared { others, ..shared }),
-            step: step / others as u64,
+            step,
         }
     }
 

@@ -15,7 +15,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use brimful_netdev::{
-    AnyPort, Attachment, BackEnd, Care, Claim, FaultyPort, OpenError, PacketPortOptions, PacketRing, link_speed,
+    AnyPort, Attachment, BackEnd, Care, Claim, FaultyPort, OpenError, PacketPortOptions, PacketRing, Sender, link_speed,
 };
 use brimful_tester::{Clock, MonotonicClock, Service, Tester, stay_on};
 use brimful_trial::program::{die_with_parent, raise_priority, serve, stop_on_signals};
@@ -87,7 +87,7 @@ fn run(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
     die_with_parent()?;
     stop_on_signals(&stop)?;
     let _claims = claim_interfaces(settings)?;
-    let (ports, back_end) = open_ports(settings)?;
+    let (ports, more_senders, back_end) = open_ports(settings)?;
     if settings.raise_priority {
         raise_priority();
     }
@@ -105,6 +105,7 @@ fn run(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
         arbitrary_trial_number(),
     )?
     .with_threads(settings.threads.threads())
+    .with_more_senders(more_senders)
     .with_processors(settings.threads.sending_processors())
     .with_ramp_up(settings.ramp_up);
     let input = BufReader::new(io::stdin());
@@ -136,8 +137,8 @@ fn claim_interfaces(settings: &Settings) -> Result<Vec<Claim>, OpenError> {
     Ok(claims)
 }
 
-/// All ports, and the way into the kernel that they take.
-type Opened = (Vec<AnyPort>, BackEnd);
+/// All ports, what else sends on each, and the way into the kernel that they take.
+type Opened = (Vec<AnyPort>, Vec<Vec<Box<dyn Sender>>>, BackEnd);
 
 fn open_ports(settings: &Settings) -> Result<Opened, Box<dyn std::error::Error>> {
     let options = PacketPortOptions {
@@ -145,8 +146,10 @@ fn open_ports(settings: &Settings) -> Result<Opened, Box<dyn std::error::Error>>
         ..PacketPortOptions::new(settings.profile.max_frame_len()?)
     };
     let open = |back_end: BackEnd| -> Result<Opened, OpenError> {
-        let ports = settings.port_names.iter().map(|name| back_end.open(name, options));
-        Ok((ports.collect::<Result<_, _>>()?, back_end))
+        let names = settings.port_names.iter();
+        let ports = names.map(|name| back_end.open_for_senders(name, options, settings.senders_of_a_port));
+        let (ports, more_senders) = ports.collect::<Result<_, _>>()?;
+        Ok((ports, more_senders, back_end))
     };
     match settings.back_end {
         Some(back_end) => Ok(open(back_end)?),

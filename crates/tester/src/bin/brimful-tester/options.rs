@@ -168,8 +168,11 @@ impl Options {
         }
         let max_load = self.max_load.map(Load::new).transpose();
         let profile = self.profile()?;
-        self.threads.check(profile.routes().orders().len())?;
         let sizes = profile.size_pattern().map_err(|error| self.refusal_of_sizes(error))?;
+        let senders_of_a_port = self.threads.check(&profile)?;
+        if senders_of_a_port > 1 && !self.faults.is_empty() {
+            return Err("--fault: threads that share a port do not share its faults; give fewer --senders".to_owned());
+        }
         Ok(Settings {
             port_names,
             profile,
@@ -195,6 +198,7 @@ impl Options {
             care: if self.force { Care::TakeAll } else { Care::SpareUsed },
             faults: self.faults,
             threads: self.threads,
+            senders_of_a_port,
             raise_priority: self.priority == Priority::High,
             max_load: max_load.map_err(|error| format!("--max-load: {error}"))?,
         })

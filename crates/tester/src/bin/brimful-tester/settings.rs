@@ -22,6 +22,8 @@ pub(crate) struct Settings {
     pub(crate) care: Care,
     pub(crate) faults: Vec<FaultRequest>,
     pub(crate) threads: ThreadOptions,
+    /// Of the threads that send, those that share each port.
+    pub(crate) senders_of_a_port: usize,
     pub(crate) raise_priority: bool,
     pub(crate) max_load: Option<Load>,
     pub(crate) sizes: Vec<usize>,

@@ -1,6 +1,6 @@
 use std::thread;
 
-use brimful_tester::{MOST_PORTS, Threads};
+use brimful_tester::{MOST_PORTS, Profile, Threads, senders_of_a_port};
 use clap::{Args, value_parser};
 
 /// Which threads perform trials, and where.
@@ -11,28 +11,25 @@ pub(crate) struct ThreadOptions {
     /// any processors, if the program may use more than one.
     #[arg(long = "cpu", value_name = "NUMBER")]
     pub(crate) processors: Vec<usize>,
-    /// Threads that send, each for some of the ports, on one schedule. The last one given is used.
+    /// Threads that send on one schedule, each for some of the ports; where there are twice as many as ports that send, or
+    /// more, each for some flows of one port. The last one given is used.
     #[arg(long, value_name = "NUMBER", default_value_t = 1, overrides_with = "senders",
         value_parser = value_parser!(u64).range(1..=MOST_PORTS as u64))]
     pub(crate) senders: u64,
 }
 
 impl ThreadOptions {
-    /// Checks the options against each other, and against the number of ports that send.
-    pub(crate) fn check(&self, sending_ports: usize) -> Result<(), String> {
+    /// Checks the options against each other and what is to be sent, and gives how many threads share a port.
+    pub(crate) fn check(&self, profile: &Profile) -> Result<usize, String> {
         let (senders, given) = (self.senders as usize, self.processors.len());
-        if senders > sending_ports {
-            return Err(format!(
-                "--senders {senders}: {sending_ports} of the ports send, and one thread sends all that a port sends: give \
-                 {sending_ports} at most"
-            ));
-        }
+        let of_a_port =
+            senders_of_a_port(profile, senders).map_err(|reason| format!("--senders {senders}: {reason}"))?;
         match (senders, given) {
-            (1, 0..=2) | (_, 0) => Ok(()),
+            (1, 0..=2) | (_, 0) => Ok(of_a_port),
             (1, _) => Err(format!(
                 "--cpu is given {given} times: there is one thread that sends and one that receives"
             )),
-            _ if given == senders + 1 => Ok(()),
+            _ if given == senders + 1 => Ok(of_a_port),
             _ => Err(format!(
                 "--cpu is given {given} times: give one for each of {senders} threads that send and one for the thread \
                  that receives, or none"

@@ -9,7 +9,7 @@ import msgspec
 
 from brimful.burst.calculations import completed_tests, result_of
 from brimful.errors import RecordError
-from brimful.records import Burst, BurstPlan, BurstTest, RunFile
+from brimful.records import Burst, BurstTest, RunFile
 from brimful.throughput.found import common_findings, verify_found
 
 
@@ -25,29 +25,14 @@ class BurstVerification(msgspec.Struct, frozen=True):
     """What is to be known beside: that there is no end, or what could not be looked at."""
 
 
-def plan_of(file: RunFile) -> BurstPlan:
-    """Give what a run measures.
-
-    Raises
-    ------
-    RecordError
-        When it does not say so.
-    """
-    if file.run.burst is None:
-        message = f"{file.path}:1: the run is of the subject 'burst', but does not say what was measured"
-        raise RecordError(message)
-    return file.run.burst
-
-
 def claimed_tests(file: RunFile) -> list[BurstTest]:
     """Give the tests that a record states."""
-    return [record for record in file.others if isinstance(record, BurstTest)]
+    return file.of(BurstTest)
 
 
 def claimed_result(file: RunFile) -> Burst | None:
     """Give the result that a record states: the last, as a resumed run has one for each time it ended."""
-    found = [record for record in file.others if isinstance(record, Burst)]
-    return found[-1] if found else None
+    return next(iter(file.latest(Burst)), None)
 
 
 def verify_burst(file: RunFile) -> BurstVerification:
@@ -58,7 +43,7 @@ def verify_burst(file: RunFile) -> BurstVerification:
     RecordError
         When the record does not say what was measured.
     """
-    plan = plan_of(file)
+    plan = file.planned(file.run.burst)
     throughput = verify_found(file.path.parent, plan.throughput, plan.throughput_run, plan.throughput_goal)
     findings, notes = common_findings(file, throughput)
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from brimful.errors import RecordError
 from brimful.records import Recovery, RecoveryPlan, RunFile
 from brimful.report import blocks, facts, ports, words
 from brimful.report.blocks import Block, Card, Document, Sentence, Table
@@ -38,10 +37,7 @@ def build(file: RunFile) -> Document:
     RecordError
         When the record has no plan of such a run.
     """
-    plan = file.run.recovery
-    if plan is None:
-        message = f"{file.path}:1: the run is of the subject 'recovery', but does not say what was measured"
-        raise RecordError(message)
+    plan = file.planned(file.run.recovery)
     found = recoveries_of(file)
     shown: list[Block] = [Sentence(f"Average: {average(found)}")]
     if found:
@@ -77,7 +73,7 @@ def line(file: RunFile) -> str:
 
 def recoveries_of(file: RunFile) -> list[Recovery]:
     """Give the times of a run, in the order of its rounds."""
-    return [record for record in file.others if isinstance(record, Recovery)]
+    return file.of(Recovery)
 
 
 def average(found: list[Recovery]) -> str:

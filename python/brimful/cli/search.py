@@ -164,11 +164,7 @@ class _SearchCommand(BedCommand, GroupedCommand):
 @values.failure_options("fail, retry:N or loss")
 @click.option("--no-calibrate", is_flag=True, help="Do not measure the tester's own ceiling first.")
 @traffic_options
-@click.option(
-    "--out", metavar="PATH", callback=values.directory, help="Directory of the record. Default: a new one under runs/."
-)
-@click.option("--resume", is_flag=True, help="Continue the last run that had the same options.")
-@click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Kept in the record.")
+@values.record_options
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write a report to this file.")
 @click.option(
     "--assert",

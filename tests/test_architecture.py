@@ -191,7 +191,7 @@ INSIDE = {
         "compared": {"facts", "styles"},
         "figures": {"palette"},
         "paper": set(),
-        "web_page": {"facts", "palette", "words"},
+        "web_page": {"palette", "words"},
         "run_list": {"web_page"},
         "collection": {"web_page"},
         "junit": {"words"},

@@ -109,11 +109,7 @@ _DOING = {
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="What the order is drawn from.")
 @values.failure_options("fail or retry:N")
 @traffic_options
-@click.option(
-    "--out", metavar="PATH", callback=values.directory, help="Directory of the record. Default: a new one under runs/."
-)
-@click.option("--resume", is_flag=True, help="Continue the last run that had the same options.")
-@click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Kept in the record.")
+@values.record_options
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write a report.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")

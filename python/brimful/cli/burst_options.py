@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import click
 from click.core import ParameterSource
 
 from brimful.cli import values
+from brimful.cli.option_lists import in_order
 from brimful.errors import UsageError
 
 _OPTIONS = (
@@ -112,11 +110,7 @@ _FOREIGN = {
 """What is to be found: the options that it does not have."""
 
 
-def burst_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command these options."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+burst_options = in_order(*_OPTIONS)
 
 
 def check_burst_options(context: click.Context) -> None:

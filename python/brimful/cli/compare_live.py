@@ -12,6 +12,7 @@ from click.core import ParameterSource
 
 from brimful import units
 from brimful.cli import values
+from brimful.cli.option_lists import in_order
 from brimful.cli.traffic_options import check_traffic, labels_of, traffic_of, traffic_options
 from brimful.errors import UsageError
 
@@ -94,14 +95,7 @@ _OPTIONS = (
         callback=values.seconds,
         help="Make all devices anew after so much time. Default: 2m for labs.",
     ),
-    click.option(
-        "--out",
-        metavar="PATH",
-        callback=values.directory,
-        help="Directory of the record. Default: a new one under runs/.",
-    ),
-    click.option("--resume", is_flag=True, help="Continue the last run that had the same options."),
-    click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Kept in the record."),
+    values.record_options,
     click.option("--quiet", "-q", is_flag=True, help="No progress."),
     click.option("--verbose", "-v", is_flag=True, help="A line for each trial."),
 )
@@ -113,9 +107,7 @@ def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options of live comparisons."""
     command = traffic_options(command)
     command = values.failure_options("fail or retry:N")(command)
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+    return in_order(*_OPTIONS)(command)
 
 
 def is_live(context: click.Context) -> bool:

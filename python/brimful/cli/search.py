@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from brimful.cli.grouped import GroupedCommand
 from brimful.cli.junit_option import junit_option
 from brimful.cli.progress import open_progress
 from brimful.cli.reports import check_page, page, prose_columns, style, write_page
-from brimful.cli.signals import take_for_interrupt, tell_how_to_go_on
+from brimful.cli.signals import Interrupts, take_for_interrupt, tell_how_to_go_on
 from brimful.cli.traffic_options import check_traffic, labels_of, traffic_of, traffic_options
 from brimful.errors import UsageError, did_you_mean
 from brimful.files import write_atomically
@@ -160,11 +161,7 @@ class _SearchCommand(BedCommand, GroupedCommand):
 @values.failure_options("fail, retry:N or loss")
 @click.option("--no-calibrate", is_flag=True, help="Do not measure the tester's own ceiling first.")
 @traffic_options
-@click.option(
-    "--out", metavar="PATH", callback=values.directory, help="Directory of the record. Default: a new one under runs/."
-)
-@click.option("--resume", is_flag=True, help="Continue the last run that had the same options.")
-@click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Kept in the record.")
+@values.record_options
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write a report.")
 @click.option(
     "--assert",
@@ -201,27 +198,33 @@ def search(**options: Any) -> int:  # noqa: ANN401
 
     several = len(options["measurers"]) > 1 or options["sizes"] is not None or options["repeats"] > 1
     _check_shard(options, several=several)
-    if options["find"] == "burst" and options["sizes"] is not None:
-        from brimful.cli import burst_campaign
-
-        return burst_campaign.search(request, open_for, options)
-    if options["find"] == "burst":
-        from brimful.cli import burst
-
-        return burst.search(request, open_for, options)
-    if options["find"] == "loss":
-        from brimful.cli import loss
-
-        return loss.search(request, open_for, options)
-    if options["find"] == "recovery":
-        from brimful.cli import recovery
-
-        return recovery.search(request, open_for, options)
+    if options["find"] != "throughput":
+        return _find(request, open_for, options)
     if several:
         from brimful.cli import campaign
 
         code = campaign.search(request, open_for, options, checks)
         return _TWICE if interrupts.were_repeated else code
+    return _search_once(request, open_for, options, checks, interrupts)
+
+
+def _find(request: SearchRequest, open_for: Callable[[SearchRequest], Measurer], options: dict[str, Any]) -> int:
+    """Find something else than a throughput."""
+    from brimful.cli import burst, burst_campaign, loss, recovery
+
+    of_bursts = burst.search if options["sizes"] is None else burst_campaign.search
+    return {"burst": of_bursts, "loss": loss.search, "recovery": recovery.search}[options["find"]](
+        request, open_for, options
+    )
+
+
+def _search_once(
+    request: SearchRequest,
+    open_for: Callable[[SearchRequest], Measurer],
+    options: dict[str, Any],
+    checks: Sequence[Assertion],
+    interrupts: Interrupts,
+) -> int:
     if options["resume"]:
         refuse_if_written(options["out"], request.fingerprint())  # before what is opened here disturbs it
     began_s = time.monotonic()

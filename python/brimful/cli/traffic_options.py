@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
+from brimful.cli.option_lists import in_order
 from brimful.errors import UsageError
 from brimful.measurers.catalogue import kind_of
 
@@ -59,11 +60,7 @@ _OPTIONS = (
 )
 
 
-def traffic_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command these options."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+traffic_options = in_order(*_OPTIONS)
 
 
 def check_traffic(options: dict[str, Any], measurers: Sequence[str]) -> None:

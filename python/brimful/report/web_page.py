@@ -7,8 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from brimful.errors import UsageError
-from brimful.report import facts, palette, words
-from brimful.units import format_delay, format_duration, format_load, format_ratio
+from brimful.report import palette, words
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -45,20 +44,9 @@ def render_page(template: Path, **values: object) -> str:
         keep_trailing_newline=True,
         finalize=lambda value: words.keep_units(value) if type(value) is str else value,
     )
-    environment.filters.update(
-        delay=format_delay,
-        duration=format_duration,
-        exact=words.exact_seconds,
-        ratio=format_ratio,
-        share=words.share,
-        group=words.group,
-        value=facts.text,
-        bits=words.bits,
-        machine=words.machine,
-        options=_options,
-    )
+    environment.filters["options"] = _options
     environment.globals.update(
-        load=format_load, count=words.count, style=(TEMPLATES / "page.css").read_text(), goal_colour=_goal_variable
+        count=words.count, style=(TEMPLATES / "page.css").read_text(), goal_colour=_goal_variable
     )
     return environment.get_template(template.name).render(**values)
 

@@ -90,9 +90,7 @@ def measure(
         )
         lacking = lacks(disk, reason, quick=quick)
         if dry_run:
-            click.echo(plan.render(steps), nl=False)
-            for text in lacking:
-                click.echo(f"not measured: {text}")
+            click.echo(plan.render(steps) + "".join(f"not measured: {text}\n" for text in lacking), nl=False)
             return 0
         run = perform(
             wanted,

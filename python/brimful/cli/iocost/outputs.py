@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import msgspec
 
+from brimful.cli.option_lists import in_order
 from brimful.errors import UsageError
 
 if TYPE_CHECKING:
@@ -68,9 +69,7 @@ def output_options(function: _Command) -> _Command:
         click.option("--record", type=_FILE, help="Write the records (JSON Lines), for report and compare."),
         click.option("--series", type=_FILE, help="Write the series as a table: .csv or .parquet."),
     )
-    for option in reversed(options):
-        function = option(function)
-    return function
+    return in_order(*options)(function)
 
 
 def terminal_columns() -> int | None:

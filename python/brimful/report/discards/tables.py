@@ -298,10 +298,6 @@ def _split(split: Split) -> Table:
     )
 
 
-def _mappings(value: object) -> list[Mapping[str, Any]]:
-    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
-
-
 def _excluded(view: View) -> Table:
     """Say for each site of which something was left out, or is not as it should be, how much of what."""
     kinds: dict[str, None] = {}

@@ -2,6 +2,8 @@
 //! or, as `brimful-tester stations`, sends sequences of frames between any number of them.
 
 mod back_ends;
+#[path = "../../../../documents.rs"]
+mod documents;
 mod faults;
 mod options;
 mod settings;
@@ -19,8 +21,9 @@ use brimful_netdev::{
 };
 use brimful_tester::{Clock, MonotonicClock, Service, Tester, stay_on};
 use brimful_trial::program::{die_with_parent, raise_priority, serve, stop_on_signals};
-use clap::Parser;
+use clap::{CommandFactory, Parser, Subcommand};
 
+use documents::Document;
 use faults::FaultRequest;
 use options::Options;
 use settings::Settings;
@@ -35,15 +38,30 @@ const FASTEST: BackEnd = BackEnd::Xdp(Attachment::Native);
 /// What works everywhere and hands over frames at once.
 const PACKET: BackEnd = BackEnd::Packet(PacketRing::Slots);
 
+/// What it does besides trials.
+#[derive(Debug, Subcommand)]
+enum Other {
+    Stations(stations::Options),
+    #[command(flatten)]
+    Document(Document),
+}
+
 fn main() -> ExitCode {
-    if std::env::args().nth(1).is_some_and(|mode| mode == "stations") {
-        return stations::main();
-    }
     let options = match Options::try_parse() {
         Ok(options) => options,
         Err(error) if error.use_stderr() => return fail(EXIT_USAGE, &first_paragraph(&error.to_string())),
         Err(help) => help.exit(),
     };
+    match &options.other {
+        Some(Other::Stations(options)) => return stations::main(options),
+        Some(Other::Document(document)) => {
+            return match document.write(Options::command()) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(message) => fail(EXIT_FAILED, &message),
+            };
+        }
+        None => {}
+    }
     if options.list_back_ends {
         return match back_ends::list(&options.ports, &mut io::stdout().lock()) {
             Ok(()) => ExitCode::SUCCESS,

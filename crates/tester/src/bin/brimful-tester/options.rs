@@ -12,6 +12,7 @@ use brimful_trial::program::parse_time;
 use brimful_trial::{Load, Nanoseconds};
 use clap::{Parser, ValueEnum};
 
+use crate::Other;
 use crate::faults::FaultRequest;
 use crate::settings::Settings;
 use crate::threads::ThreadOptions;
@@ -21,8 +22,15 @@ use crate::threads::ThreadOptions;
 /// Speaks brimful's measurer protocol: JSON objects, one a line, as requests on standard input and as replies on
 /// standard output. Exits with 2 if the arguments are wrong, and with 3 if nothing can be measured.
 #[derive(Debug, Parser)]
-#[command(version, max_term_width = 100)]
+#[command(
+    version,
+    max_term_width = 100,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true
+)]
 pub(crate) struct Options {
+    #[command(subcommand)]
+    pub(crate) other: Option<Other>,
     /// An interface cabled to the device; give two, or up to 16.
     #[arg(long = "port", value_name = "INTERFACE", required_unless_present = "list_back_ends")]
     pub(crate) ports: Vec<String>,

@@ -9,7 +9,7 @@ import msgspec
 
 from brimful.burst.calculations import completed_tests, result_of
 from brimful.errors import RecordError
-from brimful.records import Burst, BurstTest, RunFile
+from brimful.records import Burst, BurstPlan, BurstTest, RunFile
 from brimful.throughput.found import common_findings, verify_found
 
 
@@ -25,9 +25,22 @@ class BurstVerification(msgspec.Struct, frozen=True):
     """What is to be known beside: that there is no end, or what could not be looked at."""
 
 
+def plan_of(file: RunFile) -> BurstPlan:
+    """Give what a run measures, at the load that its tester could offer.
+
+    Raises
+    ------
+    RecordError
+        When it does not say so.
+    """
+    return file.planned(file.run.burst).below(file.ceiling)
+
+
 def claimed_tests(file: RunFile) -> list[BurstTest]:
-    """Give the tests that a record states."""
-    return file.of(BurstTest)
+    """Give the tests that a record states, at the load that its tester could offer."""
+    plan = plan_of(file)
+    load = None if plan.asked is None else plan.load
+    return [record for record in file.of(BurstTest) if record.load == load]
 
 
 def claimed_result(file: RunFile) -> Burst | None:

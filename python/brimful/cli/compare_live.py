@@ -35,14 +35,14 @@ _OPTIONS = (
         type=values.MEASURER,
         multiple=True,
         metavar="SPEC",
-        help="Compare live: a device, as for brimful search. Give two or more; each is held against the first.",
+        help="Compare live: a device. Give two or more; each is held against the first.",
     ),
     click.option(
         "--variant",
         "variants",
         multiple=True,
         metavar="NAME=COMMAND",
-        help="A build, and the shell command that makes it the active one behind the one --measurer. Give two or more.",
+        help="A build, and the shell command that makes it active behind the one --measurer. Give two or more.",
     ),
     click.option(
         "--switch-limit",
@@ -72,13 +72,13 @@ _OPTIONS = (
     click.option(
         "--control/--no-control",
         default=None,
-        help="Measure a second instance of the first device too: no verdict where the two differ. Default: for labs.",
+        help="Measure the first device beside itself: no verdict where it differs. Default: for labs.",
     ),
     click.option(
         "--at",
         "second",
         metavar="loss=RATIO",
-        help="A second question: which device exceeds this loss ratio more often, at 0.97 of its capacity.",
+        help="Also: which device exceeds this loss ratio more often, at 0.97 of its capacity.",
     ),
     click.option(
         "--trial",
@@ -93,7 +93,7 @@ _OPTIONS = (
         "--renew",
         metavar="TIME",
         callback=values.seconds,
-        help="Make all devices anew after so much time; restarts are units of the statistics. Default: 2m for labs.",
+        help="Make all devices anew after so much time. Default: 2m for labs.",
     ),
     values.record_options,
     click.option("--quiet", "-q", is_flag=True, help="No progress."),

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 @click.option(
     "--wire",
     metavar="SPEC|RUN|none",
-    help="The bare wire: a measurer, an earlier run over it, or none, to state the total alone."
+    help="The bare wire: a measurer, an earlier run over it, or none, to state the total."
     " Default: a second lab beside a lab:DEVICE; else none.",
 )
 @click.option("--load", "loads", multiple=True, metavar="LOAD", help="Measure at this load: 10kpps. Repeat it.")
@@ -72,8 +72,7 @@ def delay(**options: Any) -> int:  # noqa: ANN401
     """Measure how long a device takes to process a frame, at given loads.
 
     Trials go alternately through the device and over the bare wire. The delay of the device is the difference, stated
-    with a 95 % confidence interval for all frames and for each direction. --tester-option applies to both paths, but
-    faults apply to the device only. Exit code: 0 measured, 2 wrong usage, 3 measuring failed, 130 interrupted.
+    with a 95 % confidence interval. --tester-option applies to both paths, but faults apply to the device only.
     """
     from brimful.cli import reports
 

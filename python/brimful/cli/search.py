@@ -93,8 +93,7 @@ class _SearchCommand(BedCommand, GroupedCommand):
 @click.option(
     "--sizes",
     metavar="SIZE,...",
-    help="A campaign: a search, or with --find burst a run on bursts, for each frame size, like 64,512,1518,imix; of a"
-    " disk a search for each IO size, like 4k,64k.",
+    help="A campaign: a search for each frame size, like 64,512,1518,imix, or IO size of a disk, like 4k,64k.",
 )
 @click.option(
     "--repeat",
@@ -104,26 +103,24 @@ class _SearchCommand(BedCommand, GroupedCommand):
     show_default=True,
     help="A campaign: every search N times.",
 )
-@click.option(
-    "--no-shared-guesses", is_flag=True, help="In a campaign: start no search from the results of earlier ones."
-)
+@click.option("--no-shared-guesses", is_flag=True, help="Start no search from results of earlier ones.")
 @click.option(
     "--shard",
     metavar="PART/PARTS",
-    help="Measure a part of a campaign, like 3/10; `brimful merge` makes one record of the parts.",
+    help="Measure a part, like 3/10; `brimful merge` makes one record of the parts.",
 )
 @click.option(
     "--times-of",
     type=values.RUN,
-    help="With --shard: make parts that take equally long by the times of this campaign.",
+    help="Parts that take equally long by the times of this campaign.",
 )
 @click.option(
     "--find",
     type=click.Choice(["throughput", "burst", "recovery", "loss"]),
     default="throughput",
     show_default=True,
-    help="Loads; the longest burst of frames back to back (RFC 2544 section 26.4, RFC 9004); how long frames are lost"
-    " after an overload or a reset (sections 26.5, 26.6); or how much is lost at each load (section 26.3).",
+    help="Loads; the longest burst without loss (RFC 2544 section 26.4); how long frames are lost after an overload or"
+    " a reset (26.5, 26.6); or how much is lost at each load (26.3).",
 )
 @burst_options
 @click.option(
@@ -152,7 +149,7 @@ class _SearchCommand(BedCommand, GroupedCommand):
     "--budget",
     metavar="TIME",
     callback=values.seconds,
-    help="Stop after this time with the bounds found so far: 5m. Includes set-up. In a campaign: for each search.",
+    help="Stop each search after this time, set-up included, with the bounds found so far: 5m.",
 )
 @click.option("--early-termination/--no-early-termination", help="End trials early when their outcome is certain.")
 @click.option(
@@ -165,30 +162,28 @@ class _SearchCommand(BedCommand, GroupedCommand):
 @click.option("--no-calibrate", is_flag=True, help="Do not measure the tester's own ceiling first.")
 @traffic_options
 @values.record_options
-@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write a report to this file.")
+@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write a report.")
 @click.option(
     "--assert",
     "assertions",
     multiple=True,
     metavar="CONDITION",
-    help="Exit with code 1 unless this is true: 'ndr >= 1.2Mpps', or 'ndr >= 95% of RUN', an earlier run.",
+    help="Exit with code 1 unless this is true: 'ndr >= 1.2Mpps', or 'ndr >= 95% of RUN'.",
 )
 @junit_option("search", "goal and each --assert")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
-@click.option("--verbose", "-v", is_flag=True, help="A line of progress for each trial.")
+@click.option("--verbose", "-v", is_flag=True, help="A line for each trial.")
 def search(**options: Any) -> int:  # noqa: ANN401
     """Find how much load something takes at given loss ratios.
 
     Goals, verdicts and results are those of MLRsearch (draft-ietf-bmwg-mlrsearch-15, RFC 9971 to be). Every trial is
-    kept in a record as soon as it is made; see `brimful report`. Exit code: 0 all results regular, 1 irregular or an
-    asserted threshold missed, 2 wrong usage, 3 measuring failed or the file of --html could not be written, 130
-    interrupted before the search began, or twice. With --find burst or recovery: 0 found, 1 nothing or only a lower
-    limit, 2 and 3 as above, 130 interrupted.
+    kept in a record; see `brimful report`. Exit code 1: a result is irregular (with --find burst or recovery: nothing,
+    or only a lower limit), or an asserted threshold is missed. An interrupted search has a result; 130 is that of one
+    interrupted before it began, or twice.
 
     With --sizes, --repeat or several measurers it is a campaign: a search for every combination, one record and one
-    report. A repeat begins when all searches of the one before have ended. All other options apply to each search.
-    With --find burst, --sizes makes a run on bursts for each frame size, and a table of all.
+    report; all other options apply to each. With --find burst, --sizes makes a run on bursts for each frame size.
     """
     if options["html"]:
         check_page(options["html"], options["out"])

@@ -33,7 +33,7 @@ def verify_delay(file: RunFile) -> DelayVerification:
     RecordError
         When the record does not say what was measured, or a trial says what cannot be.
     """
-    found = results(file.trials, file.planned(file.run.delay))
+    found = results(file.trials, file.planned(file.run.delay), file.ceiling)
     unended = file.unended()
     faults = (file.change(), file.disorder(), unended if file.lacks_end else None)
     findings = [*filter(None, faults), *_differences(file, found)]

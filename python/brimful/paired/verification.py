@@ -42,7 +42,7 @@ def verify_comparison(file: RunFile) -> PairedVerification:
     notes = [note for note in (unended if not file.lacks_end else "", file.unsigned()) if note]
     activations = file.of(Activation)
     try:
-        planner, pairs = replay(plan, file.trials, activations)
+        planner, pairs = replay(plan, file.trials, activations, file.ceilings)
     except MeasureError as error:
         if not file.ends or file.ends[-1].text != str(error):
             findings.append(str(error))

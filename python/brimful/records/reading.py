@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -119,9 +120,18 @@ class RunFile(msgspec.Struct, frozen=True):
 
     @property
     def max_load(self) -> float:
-        """The largest load of the search: that of the run, unless the tester could not offer it."""
-        ceilings = [each.load for each in self.warnings if each.code == TESTER_CEILING and each.load is not None]
-        return min([self.run.max_load, *ceilings])
+        """The largest load of the run, unless the tester could not offer it."""
+        return min(self.run.max_load, self.ceiling)
+
+    @property
+    def ceiling(self) -> float:
+        """The least of the ceilings; infinite where the tester could offer all loads."""
+        return min(self.ceilings, default=math.inf)
+
+    @property
+    def ceilings(self) -> list[float]:
+        """What loads were lowered to that the tester could not offer, in their order."""
+        return [each.load for each in self.warnings if each.code == TESTER_CEILING and each.load is not None]
 
     def is_ended(self) -> bool:
         """Whether the run ended after its last trial; otherwise it was killed, or goes on."""

@@ -31,7 +31,7 @@ def verify_recovery(file: RunFile) -> RecoveryVerification:
     RecordError
         When the record does not say what was measured.
     """
-    plan = file.planned(file.run.recovery)
+    plan = file.planned(file.run.recovery).below(file.ceiling)
     throughput = verify_found(file.path.parent, plan.throughput, plan.throughput_run, plan.throughput_goal)
     findings, notes = common_findings(file, throughput)
     try:

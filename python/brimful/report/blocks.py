@@ -10,7 +10,7 @@ import msgspec
 from brimful.records import Run, RunFile
 from brimful.report import facts, words
 from brimful.report.figures import Size
-from brimful.units import format_duration
+from brimful.units import format_duration, format_load
 
 Pairs = Sequence[tuple[str, str]]
 """Names and values."""
@@ -173,6 +173,16 @@ def how(run: Run) -> str:
     """Say how loads were chosen, and by which program."""
     tool = " ".join(part for part in (run.tool.get("name", ""), run.tool.get("version", "")) if part)
     return f"strategy {run.strategy}{f', preset {run.preset}' if run.preset else ''}, {tool or 'unknown tool'}"
+
+
+def load_offered(load: float, asked: float | None, unit: str) -> str:
+    """Write a load, and the one that was asked for where the tester could not offer that.
+
+    >>> load_offered(750e3, 1e6, "frames/s")
+    '750.000 kpps (the tester could not offer 1.00000 Mpps)'
+    """
+    said = "" if asked is None else f" (the tester could not offer {format_load(asked, unit, digits=6)})"
+    return f"{format_load(load, unit, digits=6)}{said}"
 
 
 def machine(file: RunFile) -> str | None:

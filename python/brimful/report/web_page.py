@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib.util import find_spec
 from pathlib import Path
 
 from brimful.errors import UsageError
@@ -11,13 +12,29 @@ from brimful.report import palette, words
 TEMPLATES = Path(__file__).parent / "templates"
 
 
+def check_packages() -> None:
+    """Look whether pages can be made here, as what they show takes long to measure.
+
+    Raises
+    ------
+    UsageError
+        Naming the extra that is not installed.
+    """
+    missing = next((name for name in ("jinja2", "matplotlib") if find_spec(name) is None), None)
+    if missing is not None:
+        raise UsageError(_without(missing))
+
+
+def _without(package: str | None) -> str:
+    return f"an HTML report needs {package}; install it with: pip install 'brimful[report]'"
+
+
 def render_page(template: Path, **values: object) -> str:
     """Fill a template, which may extend those of this package; what comes from records is escaped."""
     try:
         import jinja2
     except ImportError as error:
-        message = f"an HTML report needs {error.name}; install it with: pip install 'brimful[report]'"
-        raise UsageError(message) from error
+        raise UsageError(_without(error.name)) from error
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader([template.parent, TEMPLATES]),
         autoescape=True,

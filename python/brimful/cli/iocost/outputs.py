@@ -64,8 +64,8 @@ class Outputs(msgspec.Struct, frozen=True):
 def output_options(function: _Command) -> _Command:
     """Add the options that name files to write; they are the fields of `Outputs`."""
     options = (
-        click.option("--html", type=_FILE, help="Write one HTML file with all graphs."),
-        click.option("--pdf", type=_FILE, help="Write a PDF with all graphs."),
+        click.option("--html", type=_FILE, help="Write one HTML file."),
+        click.option("--pdf", type=_FILE, help="Write the same as a PDF."),
         click.option("--record", type=_FILE, help="Write the records (JSON Lines), for report and compare."),
         click.option("--series", type=_FILE, help="Write the series as a table: .csv or .parquet."),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from brimful.records import Burst, BurstPlan, BurstTest, RunFile
+from brimful.records import Burst, BurstPlan, BurstTest, RunFile, Trial
 from brimful.report import blocks, facts, ports, words
 from brimful.report.blocks import Card, Document, Figure, Sentence, Table
 from brimful.report.burst import figures
@@ -48,21 +48,41 @@ def build(file: RunFile) -> Document:
     )
 
 
+def plan_of(file: RunFile) -> BurstPlan:
+    """Give what a run measured, at the load that its tester could offer.
+
+    Raises
+    ------
+    RecordError
+        When the record does not say.
+    """
+    return file.planned(file.run.burst).below(file.ceiling)
+
+
 def result_of(file: RunFile) -> Burst | None:
     """Give the result of a run, of a resumed one the last."""
     return next(iter(file.latest(Burst)), None)
 
 
 def tests_of(file: RunFile) -> list[BurstTest]:
-    """Give the tests of a run in their order."""
-    return file.of(BurstTest)
+    """Give the tests of a run in their order, at the load that its tester could offer."""
+    plan = plan_of(file)
+    load = None if plan.asked is None else plan.load
+    return [record for record in file.of(BurstTest) if record.load == load]
+
+
+def bursts_of(file: RunFile) -> list[Trial]:
+    """Give the bursts that count, at the load that the tester could offer."""
+    load = plan_of(file).load
+    return [trial for trial in file.counted() if trial.burst and trial.load <= load]
 
 
 def headline(file: RunFile) -> str:
     """Say the result in one line."""
-    result, plan = result_of(file), file.run.burst
-    if result is None or plan is None:
+    result = result_of(file)
+    if result is None:
         return "no result"
+    plan = plan_of(file)
     least = "at least " if result.at_limit else ""
     buffer_s = result.corrected_buffer_s
     said = "" if buffer_s is None else f", corrected buffer time {least}{format_delay(buffer_s)}"
@@ -73,7 +93,7 @@ def bursts_tried(file: RunFile) -> Figure:
     """Give the figure of every burst."""
     return Figure(
         title="Bursts tried",
-        draw=partial(figures.draw_bursts, file),
+        draw=partial(figures.draw_bursts, bursts_of(file)),
         caption="Each burst in its order: full marks lost nothing, hollow ones lost frames. Dashed lines separate the"
         " tests.",
         key="tests-figure",
@@ -143,7 +163,7 @@ def _buffer(seconds: float, load: float) -> str:
 
 def _test_row(file: RunFile, test: BurstTest) -> list[str]:
     lossy = "none up to the limit" if test.lossy is None else words.group(test.lossy)
-    bursts = sum(trial.round == test.test for trial in file.counted())
+    bursts = sum(trial.round == test.test for trial in bursts_of(file))
     return [str(test.test + 1), words.group(test.frames), lossy, str(bursts)]
 
 
@@ -176,7 +196,7 @@ def set_up(file: RunFile, plan: BurstPlan) -> list[tuple[str, str]]:
         attempts += f" with loss verification: a lossy burst is offered {plan.attempts} times"
     return [
         ("Device", run.measurer.spec or "not recorded"),
-        ("Load of bursts", format_load(plan.load, run.load_unit, digits=6)),
+        ("Load of bursts", blocks.load_offered(plan.load, plan.asked, run.load_unit)),
         ("Throughput", throughput),
         ("Tests (N)", str(plan.tests)),
         ("Search", attempts),

@@ -77,7 +77,7 @@ def explain(file: RunFile) -> str:
 def _table(file: RunFile) -> Block:
     if not file.members:
         return Sentence("There is no result: no frame size came to its end.")
-    rows = [_row(member) for member in file.members]
+    rows = [_row(file, member) for member in file.members]
     return Table(title="Longest burst without loss", names=NAMES, rows=rows, key="results")
 
 
@@ -159,11 +159,10 @@ def _outcome(file: RunFile) -> str:
     return f"{said}; the campaign {how}."
 
 
-def _row(member: Member) -> list[str]:
-    plan = None if member.run is None else member.run.burst
-    if member.run is None or plan is None:
+def _row(file: RunFile, member: Member) -> list[str]:
+    if member.run is None or member.run.burst is None:
         return [size_of(member), *[_NOTHING] * (len(NAMES) - 1)]
-    unit = member.run.load_unit
+    unit, plan = member.run.load_unit, one_size.plan_of(_as_file(file, member, member.run))
     throughput = _NOTHING if plan.throughput is None else format_load(plan.throughput, unit)
     cells = [_NOTHING] * len(one_size.RESULT_NAMES)
     if member.burst is not None:

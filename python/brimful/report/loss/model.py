@@ -41,7 +41,7 @@ def build(file: RunFile) -> Document:
         warnings=[*(warning.text for warning in file.warnings), *ports.remarks(file.trials)],
         machine=blocks.machine(file),
         values="loss ratios",
-        data={"plan": plan, "losses": found},
+        data={"plan": plan, "losses": found, "not_offered": not_offered(file, plan, found)},
     )
 
 
@@ -58,6 +58,12 @@ def line(file: RunFile) -> str:
     clean = greatest_without_loss(found)
     without = "loss at every load" if clean is None else f"no loss up to {format_load(clean, file.run.load_unit)}"
     return f"{words.share(found[0].ratio)} lost at {format_load(found[0].load, file.run.load_unit)}, {without}"
+
+
+def not_offered(file: RunFile, plan: LossPlan, found: list[Loss]) -> list[float]:
+    """Give the loads that the tester could not offer, the greatest first."""
+    made = {one.load for one in found}
+    return sorted({load for load in plan.loads if load > file.ceiling} - made, reverse=True)
 
 
 def greatest_without_loss(found: list[Loss]) -> float | None:
@@ -112,6 +118,10 @@ def _table(file: RunFile, plan: LossPlan, found: list[Loss]) -> Table:
         ]
         for one in found
     ]
+    reached = format_load(found[0].load, file.run.load_unit)
+    for load in reversed(not_offered(file, plan, found)):
+        cells = [format_load(load, file.run.load_unit), words.share(load / plan.reference)]
+        rows.insert(0, [*cells, f"not offered: the tester reaches {reached}", *["–"] * 4])
     names = ["load", "of the greatest", "lost", "95 % interval", f"{units} lost", f"{units} sent", "trials"]
     return Table(title="Loss rate", names=names, rows=rows, key="results")
 

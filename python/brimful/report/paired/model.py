@@ -54,7 +54,7 @@ def build(file: RunFile) -> Document:
         outcome=blocks.outcome(file, "trial"),
         cards=[_card(plan, ratio) for ratio in ratios],
         blocks=_blocks(file, plan, ratios, losses, pairs),
-        notes=_notes(plan, ratios),
+        notes=_notes(file, plan, ratios),
         set_up=_set_up(file, plan),
         warnings=[warning.text for warning in file.warnings],
         machine=blocks.machine(file),
@@ -319,7 +319,7 @@ def _card(plan: PairedPlan, ratio: Ratio) -> Card:
     )
 
 
-def _notes(plan: PairedPlan, ratios: list[Ratio]) -> list[str]:
+def _notes(file: RunFile, plan: PairedPlan, ratios: list[Ratio]) -> list[str]:
     notes = [
         "The ratio is of what is forwarded under overload, each device at the same factor (1.3) of its own capacity,"
         " without what stands in its queue at the end of a trial; the mean is of logarithms.",
@@ -328,6 +328,11 @@ def _notes(plan: PairedPlan, ratios: list[Ratio]) -> list[str]:
         "A verdict before the end has an error of 1 %, one at the precision of 4 %; the interval of a run that was"
         " ended holds at any time with 95 %. An early verdict leaves a wide interval.",
     ]
+    if file.ceilings:
+        notes.append(
+            "The tester could not offer all loads: a device whose capacity is near what it can offer was overloaded by"
+            " a smaller factor."
+        )
     if any(ratio.tau > 1.5 for ratio in ratios):
         notes.append(
             "tau: the number of pairs in a row that say as much as one, as states of a device last longer than a pair;"

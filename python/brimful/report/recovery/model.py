@@ -37,7 +37,7 @@ def build(file: RunFile) -> Document:
     RecordError
         When the record has no plan of such a run.
     """
-    plan = file.planned(file.run.recovery)
+    plan = plan_of(file)
     found = recoveries_of(file)
     shown: list[Block] = [Sentence(f"Average: {average(found)}")]
     if found:
@@ -63,6 +63,17 @@ def build(file: RunFile) -> Document:
         values="times",
         data={"plan": plan, "recoveries": found},
     )
+
+
+def plan_of(file: RunFile) -> RecoveryPlan:
+    """Give what a run measured, at the load that its tester could offer.
+
+    Raises
+    ------
+    RecordError
+        When the record does not say.
+    """
+    return file.planned(file.run.recovery).below(file.ceiling)
 
 
 def line(file: RunFile) -> str:
@@ -103,7 +114,10 @@ def _set_up(file: RunFile, plan: RecoveryPlan) -> list[tuple[str, str]]:
     rows = [
         ("Device", run.measurer.spec or "not recorded"),
         ("Throughput", throughput),
-        ("Load", f"{format_load(plan.load, run.load_unit)} for {format_duration(plan.duration_s)}"),
+        (
+            "Load",
+            f"{blocks.load_offered(plan.load, plan.asked, run.load_unit)} for {format_duration(plan.duration_s)}",
+        ),
     ]
     if plan.load_after is not None:
         probes = f"{format_load(plan.load_after, run.load_unit)}, probes of {format_duration(plan.probe_s)}"

@@ -4,8 +4,7 @@ use std::sync::Arc;
 use brimful_openflow::{ErrorCode, ErrorMessage, FlowMod, flow_flag};
 
 use crate::check::check_references;
-use crate::prepare::{Preparer, Selecting};
-use crate::selection::{Selection, sends_to};
+use crate::prepare::Preparer;
 use crate::table::Table;
 use crate::timeouts::Timeouts;
 use crate::{CounterId, Counters, FlowEntry, PreparedFlowMod, Shared};
@@ -300,36 +299,6 @@ impl Pipeline {
                     .because(format!("table {} has {} entries", new.table, self.limits.entries)))
             }
         }
-    }
-
-    fn modify(
-        &mut self,
-        wanted: &FlowEntry,
-        how: &Selecting,
-        now: u64,
-        changes: &mut Vec<Change>,
-    ) -> Result<(), ErrorMessage> {
-        check_references(&wanted.instructions, &self.shared)?;
-        for old in self.selected(&Selection::of(wanted, how)) {
-            let mut new = (*old).clone();
-            new.given = wanted.given;
-            new.instructions.clone_from(&wanted.instructions);
-            let new = Arc::new(new);
-            if wanted.flags & flow_flag::RESET_COUNTS != 0 {
-                self.counters.reset(new.counter);
-                self.timeouts.watch(&new, || 0, now);
-            }
-            let table = &mut self.tables[usize::from(new.table)];
-            table.by_rank.insert(new.rank(), Arc::clone(&new));
-            changes.push(Change::Replaced { old, new });
-        }
-        Ok(())
-    }
-
-    fn delete(&mut self, wanted: &FlowEntry, how: &Selecting, changes: &mut Vec<Change>) {
-        let mut gone = self.selected(&Selection::of(wanted, how));
-        gone.retain(|entry| sends_to(entry, how.out_port, how.out_group));
-        changes.extend(gone.iter().map(|entry| self.remove(entry, Removal::Delete)));
     }
 
     /// Takes an entry out; its counter stays its own.

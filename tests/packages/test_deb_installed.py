@@ -20,7 +20,7 @@ NOT_OURS = ("dev", "proc", "sys", "run", "var/cache", "var/lib/apt", "var/lib/dp
 def package(deb, wheel, tmp_path_factory):
     directory = tmp_path_factory.mktemp("package")
     try:
-        dependencies = deb.fetch_dependencies(directory / "wheels")
+        dependencies = deb.fetch_dependencies(directory / "wheels", deb.platform_of(wheel)[2])
     except SystemExit as error:
         if "NewConnectionError" in str(error) or "Temporary failure" in str(error):
             pytest.skip("the wheels that the package bundles cannot be fetched here")

@@ -105,6 +105,17 @@ def test_a_queue_that_is_not_there_is_not_subtracted():
         assert calibration.queue == 0
 
 
+@pytest.mark.parametrize(("capacity", "trial_s"), [(100e3, 0.5), (20e3, 0.8), (100.0, 4.0)])
+def test_trials_are_longer_where_most_of_what_arrives_is_from_the_queue(capacity, trial_s):
+    calibration = Calibration(0.5, first_load=2e5, queue=8000)
+    while not calibration.is_done:
+        load, duration_s = calibration.next()
+        sent = round(load * duration_s)
+        lost = max(0, sent - round(capacity * duration_s) - 8000)
+        calibration.record(Trial(seq=0, load=load, duration_s=duration_s, intended=sent, sent=sent, lost=lost))
+    assert calibration.trial_s == pytest.approx(trial_s, rel=0.01)
+
+
 def test_calibration_begins_far_below_any_device_where_nothing_is_known():
     calibration = Calibration(0.5)
     while not calibration.is_done:

@@ -18,6 +18,7 @@ mod claim;
 mod error;
 mod fault;
 mod interface;
+mod joined;
 mod links;
 mod loopback;
 mod memory;

@@ -2,7 +2,8 @@
 //! themselves what they ask for.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
+use std::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TryRecvError, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -341,7 +342,8 @@ impl Running {
     }
 
     fn end(&mut self) -> bool {
-        self.ends.store(true, Relaxed);
+        // Frames that had arrived by now are sent.
+        self.ends.store(true, Release);
         let have_workers_ended = join_in_time(self.workers.drain(..));
         self.stops.store(true, Relaxed);
         join_in_time(self.control.take()) && have_workers_ended

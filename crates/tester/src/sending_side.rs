@@ -1,4 +1,5 @@
 use std::io;
+use std::num::NonZeroU64;
 
 use brimful_netdev::Sender;
 use brimful_trial::Nanoseconds;
@@ -49,8 +50,12 @@ pub(crate) struct SendingSide<'t, S> {
     next_link_check: Nanoseconds,
     /// Frames that the queue of the receiver attached to each port had refused when the trial proper began.
     refused_before: Vec<u64>,
-    /// Frames sent on each port in answer to questions since then.
-    answers: Vec<u64>,
+    /// Frames sent on each port beside those of the trial since then: answers to questions, and broadcasts.
+    beside: Vec<u64>,
+    /// Of so many frames one is a broadcast that counts nowhere.
+    broadcast_every: Option<NonZeroU64>,
+    /// How many each lane has sent.
+    broadcasts: Vec<u64>,
 }
 
 /// What is to be sent.
@@ -62,6 +67,8 @@ pub(crate) struct SendingPlan<'t> {
     pub(crate) ramp_up: Nanoseconds,
     /// How the frames of the trial are spread over time.
     pub(crate) shape: &'t LoadShape,
+    /// Of so many frames one is a broadcast that counts nowhere: RFC 2544 section 11.1.
+    pub(crate) broadcast_every: Option<NonZeroU64>,
     /// From where on the sender spoils the trial: what is left of it would only take time.
     pub(crate) bounds: PacingBounds,
     /// How often to ask whether the links are up.
@@ -78,7 +85,7 @@ impl<'t, S: Sender> SendingSide<'t, S> {
     ) -> Self {
         Self {
             refused_before: vec![0; senders.len()],
-            answers: vec![0; senders.len()],
+            beside: vec![0; senders.len()],
             senders,
             stations,
             streams,
@@ -88,6 +95,8 @@ impl<'t, S: Sender> SendingSide<'t, S> {
             slip: 0,
             work: Work::default(),
             ramp_ups: Vec::new(),
+            broadcast_every: None,
+            broadcasts: Vec::new(),
             deadline: Nanoseconds::ZERO,
             limits: PacingLimits::default(),
             link_check: Nanoseconds::ZERO,
@@ -118,6 +127,7 @@ impl<'t, S: Sender> SendingSide<'t, S> {
             trial,
             ramp_up,
             shape,
+            broadcast_every,
             bounds,
             link_check,
         } = *plan;
@@ -130,6 +140,8 @@ impl<'t, S: Sender> SendingSide<'t, S> {
         self.link_check = link_check;
         let overtime = Nanoseconds((trial.duration.0 / OVERTIME_SHARE).min(WINDOW.0));
         self.lanes = sending_lanes(routes, self.senders.len(), trial, start + ramp_up, shape);
+        self.broadcast_every = broadcast_every;
+        self.broadcasts = vec![0; self.lanes.len()];
         self.deadline = self.lanes.iter().map(SendingLane::end).max().unwrap_or_default() + overtime;
         self.count_from_here()
     }
@@ -171,6 +183,7 @@ impl<'t, S: Sender> SendingSide<'t, S> {
         }
         // The first port has sent while the last one has not.
         self.slip = self.slip.max(most_due.saturating_sub(least_left));
+        self.broadcast()?;
         self.answer()?;
         Ok(Turn::Handled(total as usize))
     }
@@ -181,11 +194,29 @@ impl<'t, S: Sender> SendingSide<'t, S> {
         self.ramp_ups.is_empty() && self.lanes.iter().all(is_far)
     }
 
+    /// Sends broadcasts, evenly among the frames of each lane.
+    fn broadcast(&mut self) -> io::Result<()> {
+        let Some(every) = self.broadcast_every else {
+            return Ok(());
+        };
+        for (lane, sent) in self.lanes.iter().zip(&mut self.broadcasts) {
+            while *sent < broadcasts_due(lane.sent(), every) {
+                *sent += 1;
+                self.beside[lane.from] += 1;
+                let station = &self.stations[lane.from];
+                send_one(&mut self.senders[lane.from], &mut |buffer| {
+                    station.fill_broadcast(buffer, self.trial)
+                })?;
+            }
+        }
+        Ok(())
+    }
+
     /// Answers those who have asked for an address.
     pub(crate) fn answer(&mut self) -> io::Result<()> {
         for (port, question) in self.exchange.take_questions() {
             let station = &self.stations[port];
-            self.answers[port] += 1;
+            self.beside[port] += 1;
             send_one(&mut self.senders[port], &mut |buffer| {
                 station.fill_answer(buffer, question)
             })?;
@@ -203,8 +234,8 @@ impl<'t, S: Sender> SendingSide<'t, S> {
         let refused = self.refused()?;
         for lane in &mut self.lanes {
             let all = refused[lane.from] - self.refused_before[lane.from];
-            // Answers went the same way; taking them all for refused errs towards waiting longer.
-            lane.sent_into_full_queue = all.saturating_sub(self.answers[lane.from]);
+            // These went the same way; taking them all for refused errs towards waiting longer.
+            lane.sent_into_full_queue = all.saturating_sub(self.beside[lane.from]);
         }
         Ok(())
     }
@@ -238,7 +269,7 @@ impl<'t, S: Sender> SendingSide<'t, S> {
     /// Frames that were refused or sent in answer until now are not the trial's.
     fn count_from_here(&mut self) -> io::Result<()> {
         self.refused_before = self.refused()?;
-        self.answers.fill(0);
+        self.beside.fill(0);
         Ok(())
     }
 
@@ -246,6 +277,11 @@ impl<'t, S: Sender> SendingSide<'t, S> {
         let refused = |sender: &mut S| Ok(sender.statistics()?.sent_into_full_queue);
         self.senders.iter_mut().map(refused).collect()
     }
+}
+
+/// Broadcasts that belong among the first `frames` of a trial, if one of `every` is one.
+fn broadcasts_due(frames: u64, every: NonZeroU64) -> u64 {
+    frames / every.get().saturating_sub(1).max(1)
 }
 
 /// The first port whose link is down.

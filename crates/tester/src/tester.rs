@@ -1,5 +1,6 @@
 use std::io;
 use std::mem;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -37,6 +38,7 @@ pub struct Tester<'a, S, R, C> {
     timing: Timing,
     threads: Threads,
     ramp_up: Nanoseconds,
+    broadcast_every: Option<NonZeroU64>,
     stop: &'a AtomicBool,
     stations: Vec<Station>,
     /// Of the directions.
@@ -85,6 +87,7 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
             timing,
             threads: Threads::One,
             ramp_up: Nanoseconds::ZERO,
+            broadcast_every: None,
             stop,
             trial: first_trial,
         })
@@ -100,6 +103,15 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
     #[must_use]
     pub fn with_ramp_up(self, ramp_up: Nanoseconds) -> Self {
         Self { ramp_up, ..self }
+    }
+
+    /// The same with one of so many frames a broadcast, beside the load, that counts nowhere (RFC 2544 section 11.1).
+    #[must_use]
+    pub fn with_broadcasts(self, broadcast_every: Option<NonZeroU64>) -> Self {
+        Self {
+            broadcast_every,
+            ..self
+        }
     }
 
     /// Performs one trial.
@@ -122,6 +134,7 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
             routes: profile.routes(),
             trial: plan,
             ramp_up: self.ramp_up,
+            broadcast_every: self.broadcast_every,
             shape: profile.shape(),
             bounds: timing.bounds,
             link_check: if before.iter().all(|counted| counted.interface.is_some()) {

@@ -21,9 +21,10 @@ from brimful.measurers.opening import open_measurer
 from brimful.records import read_run
 from brimful.report import words
 from brimful.report.suite.requirements import Requirements, read_requirements
-from brimful.report.suite.sections import SIZES
+from brimful.report.suite.sections import sizes_of
 from brimful.suites.durations import expected_s
 from brimful.suites.manager import Suite, SuiteRun, check_suite, run_suite
+from brimful.suites.modifiers import BROADCAST, parse_modifiers
 from brimful.suites.rfc2544 import TESTS, Open, SuiteRequest, suite_of
 from brimful.throughput.manager import SearchRequest
 from brimful.units import format_duration
@@ -91,9 +92,8 @@ def carry_out(suite_of: Callable[[Callable[[str], None]], Suite], options: dict[
 @click.option(
     "--sizes",
     metavar="BYTES,...",
-    default=",".join(SIZES),
-    show_default=True,
-    help="Frame sizes with FCS, or imix: section 9.1.",
+    help="Frame sizes with FCS, or imix. Default: those of section 9.1, as far as headers leave room: 64,128,256,512,"
+    "1024,1280,1518; with --ip 6 from 84, with --vlan 4 bytes more at both ends.",
 )
 @click.option(
     "--tests",
@@ -101,6 +101,14 @@ def carry_out(suite_of: Callable[[Callable[[str], None]], Suite], options: dict[
     default=",".join(TESTS),
     show_default=True,
     help="The tests of section 26 to make at each size.",
+)
+@click.option(
+    "--modifier",
+    "modifiers",
+    multiple=True,
+    metavar="NAME[=COMMAND]",
+    help="Search for the throughput once more with this of section 11: broadcast, or management, routing or filters"
+    " by a shell command that runs during the test; in a lab it runs where the device is.",
 )
 @click.option("--reset-command", metavar="COMMAND", help="Also test a reset by this shell command (section 26.6).")
 @traffic_options
@@ -139,6 +147,11 @@ def _request(options: dict[str, Any]) -> SuiteRequest:
         message = "--frame-size: a suite has several; give --sizes"
         raise UsageError(message)
     check_traffic(options, [options["measurer"]])
+    modifiers = parse_modifiers(options["modifiers"])
+    if BROADCAST in modifiers and not kind.sends_profiles:
+        message = f"--modifier broadcast: measurer {options['measurer']!r} cannot send broadcasts; leave it out"
+        raise UsageError(message)
+    sizes = options["sizes"] or ",".join(sizes_of(int(options["ip"]), is_tagged=options["vlan"] is not None))
     return SuiteRequest(
         search=SearchRequest(
             measurer=options["measurer"],
@@ -150,10 +163,11 @@ def _request(options: dict[str, Any]) -> SuiteRequest:
             traffic={**traffic_of(options), "ip": int(options["ip"])},
             labels=labels_of(options),
         ),
-        sizes=[size for size in parse_sizes(options["sizes"]) if size is not None],
+        sizes=[size for size in parse_sizes(sizes) if size is not None],
         tests=[test.strip() for test in options["tests"].split(",")],
         is_quick=options["quick"],
         reset_command=options["reset_command"],
+        modifiers=modifiers,
     )
 
 

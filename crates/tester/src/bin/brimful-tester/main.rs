@@ -104,7 +104,8 @@ fn run(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
         arbitrary_trial_number(),
     )?
     .with_threads(settings.threads())
-    .with_ramp_up(settings.ramp_up);
+    .with_ramp_up(settings.ramp_up)
+    .with_broadcasts(settings.broadcast_every);
     let input = BufReader::new(io::stdin());
     let mut output = io::stdout().lock();
     let speeds: Vec<_> = settings.port_names.iter().map(|name| link_speed(name)).collect();

@@ -1,3 +1,4 @@
+use std::num::NonZeroU64;
 use std::thread;
 
 use brimful_frame::{FRAME_CHECK_SEQUENCE_LEN, MacAddress};
@@ -19,6 +20,7 @@ pub(crate) struct Settings {
     pub(crate) profile: Profile,
     pub(crate) timing: Timing,
     pub(crate) ramp_up: Nanoseconds,
+    pub(crate) broadcast_every: Option<NonZeroU64>,
     pub(crate) back_end: Option<BackEnd>,
     pub(crate) care: Care,
     pub(crate) faults: Vec<FaultRequest>,
@@ -110,6 +112,9 @@ impl Settings {
         if !self.shares.is_empty() {
             let texts = self.shares.iter().map(Share::to_string);
             fields.insert("port_shares".to_owned(), texts.collect());
+        }
+        if let Some(every) = self.broadcast_every {
+            fields.insert("broadcast_every".to_owned(), json!(every));
         }
         // Only then, so that no result with faults on purpose is taken for another.
         if !self.faults.is_empty() {

@@ -24,9 +24,9 @@ QUEUE_ERRORS, LEAST_QUEUE_SHARE = 5.0, 0.02
 queue that is not there would change the ratio as well."""
 LARGEST_QUEUE_SHARE = 0.7
 _POOLED_ERRORS = 3.0
-_MOST_LOWERED = 20
-"""Down to 0.3 % of a load: a tester that cannot offer that is not merely too slow."""
 _FIRST_LOAD, _GROWTH, _LEAST_STEP = 1000.0, 4.0, 0.1
+_MOST_LOWERED = 20
+"""A tester that cannot offer this many loads, each smaller than the last, offers none."""
 
 
 def capacity_of(trial: Trial, queue: float = 0.0) -> float:
@@ -51,6 +51,8 @@ class Calibration:
         Where it begins, and what cannot be exceeded; null: far below any device, and no limit.
     queue
         Units in the queue at the end of a trial; null: it is estimated here, from trials of two lengths.
+    rounds
+        Trials until the load is known; fewer where the first load is that of a device much alike.
     """
 
     def __init__(
@@ -60,17 +62,19 @@ class Calibration:
         first_load: float | None = None,
         max_load: float | None = None,
         queue: float | None = 0.0,
+        rounds: int = ROUNDS,
     ) -> None:
         self._trial_s = trial_s
+        self._rounds = rounds
         self.max_load = math.inf if max_load is None else max_load
         """The greatest load that can be offered."""
         self._load = min(self.max_load, first_load or max_load or _FIRST_LOAD)
         self._tried = 0.0
-        self._lowered = 0
         self._has_lost = False
         self._capacities: list[float] = []
         self._lossy: list[bool] = []
         self._shares: list[float] = []
+        self._lowered = 0
         self.queue = queue
         self.units_per_s = 1.0
         """Units that are forwarded a second, over all interfaces."""
@@ -90,7 +94,7 @@ class Calibration:
     @property
     def has_load(self) -> bool:
         """Whether the last trials all lost something, and there were enough."""
-        return len(self._lossy) >= ROUNDS and all(self._lossy[-AVERAGED:])
+        return len(self._lossy) >= self._rounds and all(self._lossy[-AVERAGED:])
 
     @property
     def is_at_limit(self) -> bool:
@@ -115,8 +119,8 @@ class Calibration:
         return min(self.max_load, FACTOR * math.exp(math.fsum(map(math.log, recent)) / len(recent)))
 
     @property
-    def can_lower(self) -> bool:
-        """Whether a load that the tester cannot offer may be a smaller one: the load is still looked for."""
+    def can_be_lowered(self) -> bool:
+        """Whether a smaller load may be tried where the tester cannot offer one."""
         return not self.has_load and self._lowered < _MOST_LOWERED
 
     def lower(self) -> float:

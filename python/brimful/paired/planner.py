@@ -81,7 +81,7 @@ class Planner:
 
     def can_lower(self, step: Step) -> bool:
         """Say whether a load that cannot be offered may be a smaller one: that of a device is still looked for."""
-        return step.stage == CALIBRATION and self._calibrations[step.device].can_lower
+        return step.stage == CALIBRATION and self._calibrations[step.device].can_be_lowered
 
     def lower(self, step: Step, recorded: float | None = None) -> float:
         """Take note that the tester cannot offer the load of a step; gives the most that its device is offered.

@@ -83,7 +83,7 @@ def servers_behind_queues(rates):
             for namespace, link, host in ((near.namespace, name, 1), (far.namespace, "w", 2)):
                 text = f"addr add 198.18.{number}.{host}/24 dev {link}\nlink set {link} up\nlink set lo up\n"
                 namespace.run(["ip", "-batch", "-"], text=text)
-            shape = ["rate", f"{rate}kbit", "burst", "3000", "limit", "6000"]
+            shape = ["rate", f"{rate}kbit", "burst", "1600", "limit", "1600"]
             near.namespace.run(["tc", "qdisc", "add", "dev", name, "root", "tbf", *shape])
             server = far.namespace.command(["timeout", "300", "iperf3", "--server"])
             process = stack.enter_context(subprocess.Popen(server, stdout=subprocess.DEVNULL))
@@ -103,7 +103,8 @@ def test_two_paths_that_iperf3_sends_through(tmp_path):
         done = compare_through_iperf3(tmp_path, near, "--budget", "3m")
     assert done.returncode == 1, done.stderr
     low, high = interval(done)
-    assert low <= 0.55
+    # What the bucket of the queue holds passes beside the rate.
+    assert low <= 0.65
     assert high >= 0.45
     check_record(tmp_path)
 

@@ -79,7 +79,7 @@ def compare(context: click.Context, /, **options: Any) -> int:  # noqa: ANN401
     forwards less than the first. Exit code: 1 a regression (slower by more than --tolerance), 0 no regression, 4 at the
     threshold, out of time, or the first device differs from itself, 3 measuring failed.
 
-    Runs: searches, campaigns, or block devices. Two runs on discards are shown side by side, without a verdict.
+    Runs: searches, campaigns, suites, or block devices. Two runs on discards are shown side by side, without a verdict.
 
     A goal has got worse when the ratio of the means is below 1 - tolerance and its whole 95 % interval is below 1. The
     interval covers the spread between runs and the distance between the bounds of each run. With one run on each side

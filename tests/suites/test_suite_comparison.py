@@ -1,6 +1,7 @@
 """Suites against suites of a baseline: each test at each size, and the command."""
 
 import json
+from xml.etree import ElementTree
 
 import msgspec
 import pytest
@@ -117,3 +118,29 @@ def test_the_command_has_the_exit_codes_of_all_comparisons(suites, new, words, c
 
 def test_the_text_is_as_it_was(suites, snapshot):
     assert brimful("compare", "slow", "--against", "old", "--tolerance", "1%", cwd=suites, check=1).stdout == snapshot
+
+
+def test_a_suite_is_explained_test_by_test(suites):
+    said = brimful("explain", "old", cwd=suites, check=0).stdout
+    for title in ("throughput at 64:", "bursts at 512:", "longest burst without loss: 1 999 frames"):
+        assert title in said.replace("\N{NO-BREAK SPACE}", " ").replace("1,999", "1 999"), said[:2000]
+    assert "loss at 64:" not in said
+    refused = brimful("explain", "old", "1Mpps", cwd=suites, check=2)
+    assert "name the record of a test" in refused.stderr
+
+
+def test_the_junit_file_has_each_test_and_each_requirement(tmp_path):
+    (tmp_path / "required.toml").write_text('[throughput]\nall = "2Mpps"\n[loss]\n64 = "60%"\n')
+    system = "sim:buffer,capacity=1Mpps,frames=1000,link=2Mpps"
+    words = ("--quick", "--sizes", "64", "--tests", "throughput,loss,latency", "--quiet", "--out", "s")
+    more = ("--require", "required.toml", "--junit", "s.xml")
+    brimful("rfc2544", "-m", system, *words, *more, cwd=tmp_path, check=3)
+    (suite,) = ElementTree.parse(tmp_path / "s.xml").getroot().iter("testsuite")
+    found = {case.get("name"): [part.tag for part in case if part.tag != "system-out"] for case in suite}
+    assert found == {
+        "throughput at 64 was made": [],
+        "loss at 64 was made": [],
+        "latency at 64 was made": ["error"],
+        "throughput at 64: at least 2.000 Mpps": ["failure"],
+        "loss at 64: at most 60.0 %": [],
+    }

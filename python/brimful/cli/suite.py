@@ -11,15 +11,18 @@ import click
 from brimful.campaign.plan import parse_sizes
 from brimful.cli import reports, values
 from brimful.cli.beds import BedCommand
+from brimful.cli.junit_option import junit_option
 from brimful.cli.progress import open_progress
 from brimful.cli.signals import take_for_interrupt
 from brimful.cli.traffic_options import check_traffic, labels_of, traffic_of, traffic_options
 from brimful.errors import UsageError
+from brimful.files import write_atomically
 from brimful.measurers.base import Measurer
 from brimful.measurers.catalogue import kind_of
 from brimful.measurers.opening import open_measurer
 from brimful.records import read_run
-from brimful.report import words
+from brimful.report import junit, words
+from brimful.report.suite import cases
 from brimful.report.suite.requirements import Requirements, read_requirements
 from brimful.report.suite.sections import sizes_of
 from brimful.suites.durations import expected_s
@@ -58,7 +61,7 @@ def suite_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )
     for option in reversed(options):
         command = option(command)
-    return command
+    return junit_option(command.__name__, "test and each requirement")(command)
 
 
 def carry_out(suite_of: Callable[[Callable[[str], None]], Suite], options: dict[str, Any], expected_s: float) -> int:
@@ -129,6 +132,9 @@ def rfc2544(**options: Any) -> int:  # noqa: ANN401
 def _finish(done: SuiteRun, options: dict[str, Any], required: Requirements | None) -> int:
     """Show a suite, say what is missed or missing, and give the exit code."""
     unwritten = reports.show_run(done.path, options)
+    if options["junit"]:
+        write_atomically(options["junit"], junit.render([cases.suite(read_run(done.path), required)]))
+        click.echo(f"wrote {options['junit']}", err=True)
     unfinished = reports.tell_why_unfinished(done.end, done.path, words.count(len(done.tests), "test"))
     if unfinished:
         return unfinished

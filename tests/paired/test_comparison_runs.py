@@ -256,32 +256,6 @@ def test_what_holds_the_same_disk_is_given_back_before_the_next_trial():
     assert PairedLoop(plan(), beds, Policies()).run().ratios[0].verdict == "regression"
 
 
-class Disk(SimulatedMeasurer):
-    """It completes IOs in their order; under overload nearly all of them come after their deadline."""
-
-    def __init__(self, iops, *, deadline_s=0.01):
-        super().__init__("sharp")
-        self._iops, self._deadline_s = iops, deadline_s
-
-    def measure(self, load, duration_s, *, stop_above=None):
-        super().measure(load, duration_s)
-        sent = round(load * duration_s)
-        completed = min(sent, round(self._iops * (duration_s + self._deadline_s)))
-        # The queue grows by load - iops each second.
-        growth = max(1e-9, load / self._iops - 1)
-        on_time = min(completed, round(load * self._deadline_s / growth)) if load > self._iops else completed
-        return TrialOutput(sent=sent, lost=sent - on_time, late=completed - on_time)
-
-
-def test_a_disk_is_compared_by_what_it_completes_late_or_not():
-    limits = plan(max_load=2e4, trial_s=0.5)
-    outcome, records = looped([Disk(3000), Disk(2500)], limits)
-    assert outcome.ratios[0].verdict == "regression"
-    assert outcome.ratios[0].ratio == pytest.approx(2500 / 3000, rel=0.01)
-    made = [record for record in records if isinstance(record, Trial) and record.step == "pairs"]
-    assert all(trial.sent - trial.lost < 0.5 * trial.forwarded for trial in made)
-
-
 def test_a_device_that_loses_below_its_capacity_is_found_by_the_second_question(tmp_path):
     stray = "vhost,capacity=1Mpps,gap=0%,drift=0%,jitter=0%,seed=1"
     done = compare_simulated(tmp_path / "run", "sharp,capacity=1Mpps", f"{stray},stray=20pps", loss_ratio=0.0)

@@ -5,6 +5,7 @@ import time
 
 import msgspec
 import pytest
+from brimful.cli import suite
 from brimful.errors import MeasureError, UsageError
 from brimful.lab import permitted
 from brimful.measurers.simulated import SimulatedMeasurer
@@ -16,6 +17,7 @@ from brimful.suites.manager import run_suite
 from brimful.suites.modifiers import parse_modifiers, running
 from brimful.suites.rfc2544 import SuiteRequest, suite_of
 from brimful.throughput.manager import SearchRequest
+from click.testing import CliRunner
 from support import brimful
 
 REQUEST = SuiteRequest(
@@ -118,20 +120,31 @@ def lab_suite(directory, *words, device="lab:bridge"):
     return json.loads(brimful("rfc2544", "-m", device, *options, *words, cwd=directory, check=0).stdout)
 
 
+@pytest.mark.slow
+def test_a_suite_over_ipv6_with_tags_says_what_it_did_of_rfc_5180(tmp_path):
+    found = lab_suite(tmp_path, "--ip", "6", "--vlan", "5", "--sizes", "88,1522")
+    assert [(test["size"], test["end"]) for test in found["tests"]] == [("88", "done"), ("1522", "done")]
+    text = text_of(tmp_path / "s")
+    assert "5180 IPv6: extension headers not done" in text
+    assert "IPv6" in text[text.index("Protocol") :]
+
+
 @pytest.mark.parametrize(
     ("words", "sizes"),
     [
-        (("--ip", "6"), ["84", "128", "256", "512", "1024", "1280", "1518"]),
-        (("--vlan", "5"), ["68", "128", "256", "512", "1024", "1280", "1522"]),
-        (("--ip", "6", "--vlan", "5"), ["88", "128", "256", "512", "1024", "1280", "1522"]),
+        ((), "64,128,256,512,1024,1280,1518"),
+        (("--ip", "6"), "84,128,256,512,1024,1280,1518"),
+        (("--vlan", "5"), "68,128,256,512,1024,1280,1522"),
+        (("--ip", "6", "--vlan", "5"), "88,128,256,512,1024,1280,1522"),
+        (("--ip", "6", "--sizes", "100"), "100"),
     ],
 )
-@pytest.mark.slow
-def test_sizes_have_room_for_the_headers(tmp_path, words, sizes):
-    found = lab_suite(tmp_path, *words)
-    assert [(test["size"], test["end"]) for test in found["tests"]] == [(size, "done") for size in sizes]
-    text = text_of(tmp_path / "s")
-    assert ("5180 IPv6: extension headers not done" in text) is ("6" in words)
+def test_sizes_have_room_for_the_headers(monkeypatch, words, sizes):
+    seen = []
+    monkeypatch.setattr(suite, "carry_out", lambda suite_of, options, expected_s: seen.append(suite_of(print)) or 0)
+    done = CliRunner().invoke(suite.rfc2544, ["-m", "lab:bridge", "--quick", *words])
+    assert done.exception is None or done.exit_code == 0, done.output
+    assert ",".join(seen[0].sizes) == sizes
 
 
 @pytest.mark.slow

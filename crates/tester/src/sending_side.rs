@@ -52,7 +52,7 @@ pub(crate) struct SendingSide<'t, S> {
     refused_before: Vec<u64>,
     /// Frames sent on each port beside those of the trial since then: answers to questions, and broadcasts.
     beside: Vec<u64>,
-    /// Of so many frames one is a broadcast that counts nowhere.
+    /// One of N frames is a broadcast that counts nowhere.
     broadcast_every: Option<NonZeroU64>,
     /// How many each lane has sent.
     broadcasts: Vec<u64>,
@@ -67,7 +67,7 @@ pub(crate) struct SendingPlan<'t> {
     pub(crate) ramp_up: Nanoseconds,
     /// How the frames of the trial are spread over time.
     pub(crate) shape: &'t LoadShape,
-    /// Of so many frames one is a broadcast that counts nowhere: RFC 2544 section 11.1.
+    /// One of N frames is a broadcast that counts nowhere: RFC 2544 section 11.1.
     pub(crate) broadcast_every: Option<NonZeroU64>,
     /// From where on the sender spoils the trial: what is left of it would only take time.
     pub(crate) bounds: PacingBounds,

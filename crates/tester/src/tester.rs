@@ -105,7 +105,7 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
         Self { ramp_up, ..self }
     }
 
-    /// The same with one of so many frames a broadcast, beside the load, that counts nowhere (RFC 2544 section 11.1).
+    /// The same with one of N frames a broadcast, beside the load, that counts nowhere (RFC 2544 section 11.1).
     #[must_use]
     pub fn with_broadcasts(self, broadcast_every: Option<NonZeroU64>) -> Self {
         Self {

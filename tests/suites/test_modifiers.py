@@ -60,6 +60,31 @@ def test_each_modifier_is_a_throughput_of_its_own_beside_the_plain_one(tmp_path)
     assert tests == ["throughput", "loss", "with-broadcast", "with-filters"]
 
 
+def test_a_suite_that_was_interrupted_in_a_modifier_goes_on(tmp_path):
+    run(tmp_path / "whole")
+    calls = 0
+
+    class Stopped(SimulatedMeasurer):
+        def measure(self, load, duration_s, *, stop_above=None):
+            nonlocal calls
+            calls += 1
+            if calls == 5:
+                raise KeyboardInterrupt
+            return super().measure(load, duration_s)
+
+    def open_for(search):
+        kind = Stopped if "--broadcast-every=100" in search.traffic["arguments"] else SimulatedMeasurer
+        return lambda spec, detail: kind(f"sharp,capacity={0.9 if kind is Stopped else 1.0}Mpps")
+
+    assert run_suite(suite_of(REQUEST, open_for), out=tmp_path / "cut").end.reason == "interrupted"
+    assert run(tmp_path / "cut", resume=True).end.reason == "done"
+    figures = [
+        {(one.test, one.size): one.value for one in results_of(read_run(tmp_path / name))} for name in ("whole", "cut")
+    ]
+    assert figures[0] == figures[1]
+    assert of_suite(read_run(tmp_path / "cut"), None).holds
+
+
 def test_a_suite_without_modifiers_says_that_none_was_made(tmp_path):
     run(tmp_path / "s", request=msgspec.structs.replace(REQUEST, modifiers={}, sizes=["64"]))
     text = text_of(tmp_path / "s")

@@ -17,7 +17,7 @@ from brimful.report.compared import Compared, Outcome, refuse_different, refuse_
 from brimful.report.lines import bullets, table
 from brimful.report.styles import Style
 from brimful.report.suite.requirements import KINDS
-from brimful.report.suite.results import Result, plan_of, results_of
+from brimful.report.suite.results import VALUES, Result, plan_of, results_of
 from brimful.report.suite.sections import MODIFIED
 from brimful.statistics.comparison import REGRESSION, Comparison, Sample, compare
 
@@ -150,10 +150,17 @@ def _latency(files: Sequence[RunFile]) -> Sample:
     )
 
 
+def _addresses(files: Sequence[RunFile]) -> Sample:
+    """Give how many addresses are learned of any pattern: known exactly."""
+    least = tuple(VALUES["caching"](file) or 0.0 for file in files)
+    return Sample(least=least, most=least)
+
+
 _SAMPLES: Mapping[str, Callable[[Sequence[RunFile]], Sample]] = {
     **dict.fromkeys(("throughput", *MODIFIED, "mesh", "one-to-many", "many-to-one", "backbone", "halves"), _throughput),
     "bursts": bursts.sample,
     "latency": _latency,
+    "caching": _addresses,
 }
 """Tests whose figures are judged: their values, more of which is better."""
 

@@ -29,16 +29,13 @@ def plan_of(file: RunFile) -> LossPlan:
     RecordError
         When the record does not say.
     """
-    if file.run.loss is None or not file.run.loss.loads:
-        message = f"{file.path}:1: the run is of the subject 'loss', but does not say what was measured"
-        raise RecordError(message)
-    return file.run.loss
+    plan = file.run.loss
+    return file.planned(plan if plan and plan.loads else None)
 
 
 def claimed_losses(file: RunFile) -> list[Loss]:
     """Give the results of a run, of a resumed one the last of each load."""
-    found = {record.load: record for record in file.others if isinstance(record, Loss)}
-    return [found[load] for load in sorted(found, reverse=True)]
+    return sorted(file.latest(Loss, "load"), key=lambda one: one.load, reverse=True)
 
 
 def verify_loss(file: RunFile) -> LossVerification:

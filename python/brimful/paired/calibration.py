@@ -23,10 +23,13 @@ QUEUE_ERRORS, LEAST_QUEUE_SHARE = 5.0, 0.02
 """A queue is subtracted where it is this number of standard errors above nothing, and this share of what is received: a
 queue that is not there would change the ratio as well."""
 LARGEST_QUEUE_SHARE = 0.7
+WANTED_QUEUE_SHARE, MOST_LONGER = 1 / 3, 8.0
+"""Trials are made longer, up to this many times, until the queue is this share of what arrives: a busy machine forwards
+little meanwhile."""
 _POOLED_ERRORS = 3.0
-_FIRST_LOAD, _GROWTH, _LEAST_STEP = 1000.0, 4.0, 0.1
 _MOST_LOWERED = 20
-"""A tester that cannot offer this many loads, each smaller than the last, offers none."""
+"""Down to 0.3 % of a load: a tester that cannot offer that is not merely too slow."""
+_FIRST_LOAD, _GROWTH, _LEAST_STEP = 1000.0, 4.0, 0.1
 
 
 def capacity_of(trial: Trial, queue: float = 0.0) -> float:
@@ -70,11 +73,11 @@ class Calibration:
         """The greatest load that can be offered."""
         self._load = min(self.max_load, first_load or max_load or _FIRST_LOAD)
         self._tried = 0.0
+        self._lowered = 0
         self._has_lost = False
         self._capacities: list[float] = []
         self._lossy: list[bool] = []
         self._shares: list[float] = []
-        self._lowered = 0
         self.queue = queue
         self.units_per_s = 1.0
         """Units that are forwarded a second, over all interfaces."""
@@ -85,6 +88,12 @@ class Calibration:
     def units_per_trial(self) -> float:
         """Units that are forwarded in a trial."""
         return self.units_per_s * self._trial_s
+
+    @property
+    def trial_s(self) -> float:
+        """Length of the trials of the device: most of what arrives in them does not come from its queue."""
+        wanted_s = (1 / WANTED_QUEUE_SHARE - 1) * (self.queue or 0.0) / self.units_per_s
+        return min(max(self._trial_s, wanted_s), MOST_LONGER * self._trial_s)
 
     @property
     def trials(self) -> int:
@@ -119,8 +128,8 @@ class Calibration:
         return min(self.max_load, FACTOR * math.exp(math.fsum(map(math.log, recent)) / len(recent)))
 
     @property
-    def can_be_lowered(self) -> bool:
-        """Whether a smaller load may be tried where the tester cannot offer one."""
+    def can_lower(self) -> bool:
+        """Whether a load that the tester cannot offer may be a smaller one: the load is still looked for."""
         return not self.has_load and self._lowered < _MOST_LOWERED
 
     def lower(self) -> float:

@@ -97,7 +97,7 @@ class PairedLoop:
         RecordError
             When they are not those of such a run.
         """
-        activations = [record for record in file.others if isinstance(record, Activation)]
+        activations = file.of(Activation)
         try:
             self._planner, pairs = replay(self._plan, file.trials, activations, file.ceilings)
             step = self._planner.next()

@@ -81,7 +81,7 @@ class Planner:
 
     def can_lower(self, step: Step) -> bool:
         """Say whether a load that cannot be offered may be a smaller one: that of a device is still looked for."""
-        return step.stage == CALIBRATION and self._calibrations[step.device].can_be_lowered
+        return step.stage == CALIBRATION and self._calibrations[step.device].can_lower
 
     def lower(self, step: Step, recorded: float | None = None) -> float:
         """Take note that the tester cannot offer the load of a step; gives the most that its device is offered.
@@ -200,7 +200,8 @@ class Planner:
             return None
         device = self._round.device
         self._make_active(device, anew=self._round.begins_turn)
-        return Step(device, stage.load(device), self._plan.trial_s, stage.name, self._number, self._instance)
+        trial_s = max(calibration.trial_s for calibration in self._calibrations)
+        return Step(device, stage.load(device), trial_s, stage.name, self._number, self._instance)
 
     def _begin_round(self, stage: Ratios | Losses) -> None:
         if is_switched(self._plan):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -23,6 +24,8 @@ from brimful.records.recovery import Recovery
 from brimful.records.run import SCHEMA, TESTER_CEILING, End, Run, Trial, Warning
 from brimful.records.throughput import Bound, GoalResult
 
+_Kind = TypeVar("_Kind", bound=Record)
+_Plan = TypeVar("_Plan")
 _LISTED = (Run, Trial, Bound, GoalResult, Warning, End, Series, Fit, Solution, Finding, Member, Delay)
 
 
@@ -57,6 +60,33 @@ class RunFile(msgspec.Struct, frozen=True):
     """Numbers of the lines whose digest is not that of the file up to there."""
     lacks_end: bool = False
     """Whether results stand after the last trial and no end after them."""
+
+    def of(self, kind: type[_Kind]) -> list[_Kind]:
+        """Give the records of a kind without a list of its own."""
+        return [record for record in self.others if isinstance(record, kind)]
+
+    def latest(self, kind: type[_Kind], *names: str) -> list[_Kind]:
+        """Give the records of a kind that differ in fields, each the last: a resumed run has one for each end."""
+        return list({tuple(getattr(record, name) for name in names): record for record in self.of(kind)}.values())
+
+    def planned(self, plan: _Plan | None) -> _Plan:
+        """Give what the run set out to measure.
+
+        Parameters
+        ----------
+        plan
+            The field of the run that says so; null where it is not there, or not whole.
+
+        Raises
+        ------
+        RecordError
+            When the record does not say.
+        """
+        if plan is None:
+            subject = self.run.subject
+            message = f"{self.path}:1: the run is of the subject {subject!r}, but does not say what was measured"
+            raise RecordError(message)
+        return plan
 
     def lines(self) -> Iterator[Record]:
         """Give all records: each end behind the trials that it stood behind, what was found before the last one."""

@@ -73,6 +73,19 @@ pub(crate) fn switch(
     (0..count).map(port).collect()
 }
 
+impl SwitchSender {
+    /// Another way to send on the same port.
+    pub(crate) fn another(&self) -> Self {
+        Self {
+            name: self.name.clone(),
+            port: self.port,
+            switch: Arc::clone(&self.switch),
+            sent: 0,
+            buffer: vec![0; LONGEST],
+        }
+    }
+}
+
 impl Switch {
     fn forward(&self, frame: &[u8], from: usize) {
         let mut places = self.places.lock().expect("nobody panics");

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from brimful.errors import RecordError
 from brimful.records import Burst, BurstPlan, BurstTest, RunFile, Trial
 from brimful.report import blocks, facts, ports, words
 from brimful.report.blocks import Card, Document, Figure, Sentence, Table
@@ -31,7 +30,7 @@ def build(file: RunFile) -> Document:
     RecordError
         When the record has no plan of such a run.
     """
-    plan = plan_of(file)
+    plan = file.planned(file.run.burst)
     result, tests = result_of(file), tests_of(file)
     shown = [NO_RESULT] if result is None else [bursts_tried(file), _result(file, plan, result), tests_table(file)]
     return Document(
@@ -57,23 +56,19 @@ def plan_of(file: RunFile) -> BurstPlan:
     RecordError
         When the record does not say.
     """
-    if file.run.burst is None:
-        message = f"{file.path}:1: the run is of the subject 'burst', but does not say what was measured"
-        raise RecordError(message)
-    return file.run.burst.below(file.ceiling)
+    return file.planned(file.run.burst).below(file.ceiling)
 
 
 def result_of(file: RunFile) -> Burst | None:
     """Give the result of a run, of a resumed one the last."""
-    found = [record for record in file.others if isinstance(record, Burst)]
-    return found[-1] if found else None
+    return next(iter(file.latest(Burst)), None)
 
 
 def tests_of(file: RunFile) -> list[BurstTest]:
     """Give the tests of a run in their order, at the load that its tester could offer."""
     plan = plan_of(file)
     load = None if plan.asked is None else plan.load
-    return [record for record in file.others if isinstance(record, BurstTest) and record.load == load]
+    return [record for record in file.of(BurstTest) if record.load == load]
 
 
 def bursts_of(file: RunFile) -> list[Trial]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from brimful.errors import RecordError
 from brimful.records import Loss, LossPlan, RunFile
 from brimful.report import blocks, facts, ports, words
 from brimful.report.blocks import Block, Card, Document, Figure, Sentence, Table
@@ -25,10 +24,7 @@ def build(file: RunFile) -> Document:
     RecordError
         When the record has no plan of such a run.
     """
-    plan = file.run.loss
-    if plan is None:
-        message = f"{file.path}:1: the run is of the subject 'loss', but does not say what was measured"
-        raise RecordError(message)
+    plan = file.planned(file.run.loss)
     found = losses_of(file)
     shown: list[Block] = [Sentence("There is no result: no trial was made.")]
     if found:
@@ -51,8 +47,7 @@ def build(file: RunFile) -> Document:
 
 def losses_of(file: RunFile) -> list[Loss]:
     """Give the loss at each load, the greatest load first; of a resumed run the last."""
-    found = {record.load: record for record in file.others if isinstance(record, Loss)}
-    return [found[load] for load in sorted(found, reverse=True)]
+    return sorted(file.latest(Loss, "load"), key=lambda one: one.load, reverse=True)
 
 
 def line(file: RunFile) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from functools import partial
 
-from brimful.errors import RecordError
 from brimful.records import Activation, LossPairs, Pair, PairedPlan, Ratio, RunFile
 from brimful.report import blocks, words
 from brimful.report.blocks import Block, Card, Document, Figure, Sentence, Table
@@ -83,25 +82,23 @@ def plan_of(file: RunFile) -> PairedPlan:
     RecordError
         When the record does not say.
     """
-    if file.run.paired is None or not file.run.paired.devices:
-        message = f"{file.path}:1: the run is of the subject 'comparison', but does not say what was measured"
-        raise RecordError(message)
-    return file.run.paired
+    plan = file.run.paired
+    return file.planned(plan if plan and plan.devices else None)
 
 
 def ratios_of(file: RunFile) -> list[Ratio]:
     """Give the answer for each device, of a resumed run the last."""
-    return list({record.device: record for record in file.others if isinstance(record, Ratio)}.values())
+    return file.latest(Ratio, "device")
 
 
 def losses_of(file: RunFile) -> list[LossPairs]:
     """Give the answer to the second question for each device, of a resumed run the last."""
-    return list({record.device: record for record in file.others if isinstance(record, LossPairs)}.values())
+    return file.latest(LossPairs, "device")
 
 
 def pairs_of(file: RunFile) -> list[Pair]:
     """Give the pairs that count: those since the loads were raised for the last time."""
-    found = [record for record in file.others if isinstance(record, Pair)]
+    found = file.of(Pair)
     last = max((pair.epoch for pair in found), default=0)
     return [pair for pair in found if pair.epoch == last]
 
@@ -371,4 +368,4 @@ def _named(plan: PairedPlan) -> str:
 
 
 def _activations(file: RunFile) -> list[Activation]:
-    return [record for record in file.others if isinstance(record, Activation)]
+    return file.of(Activation)

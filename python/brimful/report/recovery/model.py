@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from brimful.errors import RecordError
 from brimful.records import Recovery, RecoveryPlan, RunFile
 from brimful.report import blocks, facts, ports, words
 from brimful.report.blocks import Block, Card, Document, Sentence, Table
@@ -39,9 +38,6 @@ def build(file: RunFile) -> Document:
         When the record has no plan of such a run.
     """
     plan = plan_of(file)
-    if plan is None:
-        message = f"{file.path}:1: the run is of the subject 'recovery', but does not say what was measured"
-        raise RecordError(message)
     found = recoveries_of(file)
     shown: list[Block] = [Sentence(f"Average: {average(found)}")]
     if found:
@@ -69,9 +65,15 @@ def build(file: RunFile) -> Document:
     )
 
 
-def plan_of(file: RunFile) -> RecoveryPlan | None:
-    """Give what a run measured, at the load that its tester could offer; none where the record does not say."""
-    return None if file.run.recovery is None else file.run.recovery.below(file.ceiling)
+def plan_of(file: RunFile) -> RecoveryPlan:
+    """Give what a run measured, at the load that its tester could offer.
+
+    Raises
+    ------
+    RecordError
+        When the record does not say.
+    """
+    return file.planned(file.run.recovery).below(file.ceiling)
 
 
 def line(file: RunFile) -> str:
@@ -82,7 +84,7 @@ def line(file: RunFile) -> str:
 
 def recoveries_of(file: RunFile) -> list[Recovery]:
     """Give the times of a run, in the order of its rounds."""
-    return [record for record in file.others if isinstance(record, Recovery)]
+    return file.of(Recovery)
 
 
 def average(found: list[Recovery]) -> str:

@@ -1,14 +1,14 @@
 use std::num::NonZeroU64;
-use std::thread;
 
 use brimful_frame::{FRAME_CHECK_SEQUENCE_LEN, MacAddress};
 use brimful_netdev::{BackEnd, Care, PacketRing};
-use brimful_tester::{Direction, MAX_SIZE_PATTERN, Profile, Share, TemplateError, Threads, Timing};
+use brimful_tester::{Direction, MAX_SIZE_PATTERN, Profile, Share, TemplateError, Timing};
 use brimful_trial::program::Description;
 use brimful_trial::{Load, Nanoseconds};
 use serde_json::{Map, Value, json};
 
 use crate::faults::FaultRequest;
+use crate::threads::ThreadOptions;
 
 /// Bytes of preamble, start delimiter and inter-frame gap, beside the frame check sequence.
 const WIRE_OVERHEAD: usize = 20;
@@ -24,8 +24,9 @@ pub(crate) struct Settings {
     pub(crate) back_end: Option<BackEnd>,
     pub(crate) care: Care,
     pub(crate) faults: Vec<FaultRequest>,
-    /// Of the sending and the receiving thread, or of the only one.
-    pub(crate) processors: Vec<usize>,
+    pub(crate) threads: ThreadOptions,
+    /// Of the threads that send, those that share each port.
+    pub(crate) senders_of_a_port: usize,
     pub(crate) raise_priority: bool,
     pub(crate) max_load: Option<Load>,
     pub(crate) sizes: Vec<usize>,
@@ -36,17 +37,6 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Who performs trials.
-    pub(crate) fn threads(&self) -> Threads {
-        match self.processors[..] {
-            [] if thread::available_parallelism().is_ok_and(|processors| processors.get() > 1) => {
-                Threads::Two { sender: None }
-            }
-            [] | [_] => Threads::One,
-            [sender, ..] => Threads::Two { sender: Some(sender) },
-        }
-    }
-
     /// What a lab has to know before it makes the interfaces.
     ///
     /// # Errors
@@ -115,6 +105,9 @@ impl Settings {
         }
         if let Some(every) = self.broadcast_every {
             fields.insert("broadcast_every".to_owned(), json!(every));
+        }
+        if self.threads.senders > 1 {
+            fields.insert("senders".to_owned(), json!(self.threads.senders));
         }
         // Only then, so that no result with faults on purpose is taken for another.
         if !self.faults.is_empty() {

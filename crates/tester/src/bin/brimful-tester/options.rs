@@ -446,6 +446,10 @@ mod tests {
             (&["--max-load", "0"], "--max-load"),
             (&["--fault", "c/send:drop=1"], "no --port c"),
             (&["--straggler-wait", "soon"], "--straggler-wait"),
+            (
+                &["--senders", "4", "--flows", "2", "--fault", "a/send:drop=1"],
+                "--fault: threads that share a port",
+            ),
         ] {
             let arguments: Vec<_> = two.iter().chain(more).copied().collect();
             let message = settings(&arguments).unwrap_err();

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use brimful_openflow::{FlowCommand, FlowMod, GROUP_ANY, TABLE_ALL, port};
 
 use crate::entry::covers;
-use crate::prepare::Selecting;
-use crate::tables::Pipeline;
-use crate::{Demands, FlowEntry, demands_of};
+use crate::prepare::{Preparer, Selecting};
+use crate::table::Table;
+use crate::{Demands, FlowEntry};
 
 /// Which entries a modification or deletion is about.
 pub(crate) struct Selection<'c> {
@@ -20,44 +20,6 @@ pub(crate) struct Selection<'c> {
     cookie_mask: u64,
 }
 
-impl Pipeline {
-    /// The entries that a deletion would take out: what statistics of flows are asked for by, too.
-    pub fn select(&self, change: &FlowMod) -> Vec<Arc<FlowEntry>> {
-        let demands = demands_of(&change.matching);
-        let is_strict = matches!(change.command, FlowCommand::ModifyStrict | FlowCommand::DeleteStrict);
-        let mut selected = self.selected(&Selection {
-            table: change.table,
-            strict: is_strict.then(|| self.preparer.key_hash(change.priority, &demands)),
-            priority: change.priority,
-            demands: &demands,
-            cookie: change.cookie,
-            cookie_mask: change.cookie_mask,
-        });
-        selected.retain(|entry| sends_to(entry, change.out_port, change.out_group));
-        selected
-    }
-
-    pub(crate) fn selected(&self, wanted: &Selection<'_>) -> Vec<Arc<FlowEntry>> {
-        let has_cookie = |entry: &FlowEntry| (entry.cookie ^ wanted.cookie) & wanted.cookie_mask == 0;
-        let tables = self.tables.iter().enumerate();
-        let tables = tables.filter(|(number, _)| wanted.table == TABLE_ALL || usize::from(wanted.table) == *number);
-        let mut selected = Vec::new();
-        for (_, table) in tables {
-            if let Some(key_hash) = wanted.strict {
-                let entry = table.find(key_hash, wanted.priority, wanted.demands);
-                selected.extend(entry.filter(|entry| has_cookie(entry)).cloned());
-            } else {
-                let entries = table
-                    .by_rank
-                    .values()
-                    .filter(|entry| covers(wanted.demands, &entry.demands) && has_cookie(entry));
-                selected.extend(entries.cloned());
-            }
-        }
-        selected
-    }
-}
-
 impl<'c> Selection<'c> {
     pub(crate) fn of(wanted: &'c FlowEntry, how: &Selecting) -> Self {
         Self {
@@ -68,6 +30,40 @@ impl<'c> Selection<'c> {
             cookie: wanted.cookie,
             cookie_mask: how.cookie_mask,
         }
+    }
+
+    /// What a deletion or a question is about.
+    pub(crate) fn asked(change: &FlowMod, demands: &'c Demands, preparer: &Preparer) -> Self {
+        let is_strict = matches!(change.command, FlowCommand::ModifyStrict | FlowCommand::DeleteStrict);
+        Self {
+            table: change.table,
+            strict: is_strict.then(|| preparer.key_hash(change.priority, demands)),
+            priority: change.priority,
+            demands,
+            cookie: change.cookie,
+            cookie_mask: change.cookie_mask,
+        }
+    }
+
+    /// The entries among those of all tables.
+    pub(crate) fn entries(&self, tables: &[Table]) -> Vec<Arc<FlowEntry>> {
+        let has_cookie = |entry: &FlowEntry| (entry.cookie ^ self.cookie) & self.cookie_mask == 0;
+        let tables = tables.iter().enumerate();
+        let tables = tables.filter(|(number, _)| self.table == TABLE_ALL || usize::from(self.table) == *number);
+        let mut selected = Vec::new();
+        for (_, table) in tables {
+            if let Some(key_hash) = self.strict {
+                let entry = table.find(key_hash, self.priority, self.demands);
+                selected.extend(entry.filter(|entry| has_cookie(entry)).cloned());
+            } else {
+                let entries = table
+                    .by_rank
+                    .values()
+                    .filter(|entry| covers(self.demands, &entry.demands) && has_cookie(entry));
+                selected.extend(entries.cloned());
+            }
+        }
+        selected
     }
 }
 

@@ -8,7 +8,7 @@ use crate::prepare::{Preparer, Selecting};
 use crate::selection::{Selection, sends_to};
 use crate::table::Table;
 use crate::timeouts::Timeouts;
-use crate::{CounterId, Counters, FlowEntry, PreparedFlowMod, Shared};
+use crate::{CounterId, Counters, FlowEntry, PreparedFlowMod, Shared, demands_of};
 
 /// How much a pipeline holds.
 #[derive(Clone, Copy, Debug)]
@@ -181,6 +181,14 @@ impl Pipeline {
         std::mem::take(&mut self.retired)
     }
 
+    /// The entries that a deletion would take out: what statistics of flows are asked for by, too.
+    pub fn select(&self, change: &FlowMod) -> Vec<Arc<FlowEntry>> {
+        let demands = demands_of(&change.matching);
+        let mut selected = Selection::asked(change, &demands, &self.preparer).entries(&self.tables);
+        selected.retain(|entry| sends_to(entry, change.out_port, change.out_group));
+        selected
+    }
+
     /// What does everything about flow-mods that takes no tables: other threads may have one of their own.
     pub fn preparer(&self) -> Preparer {
         self.preparer.clone()
@@ -310,7 +318,7 @@ impl Pipeline {
         changes: &mut Vec<Change>,
     ) -> Result<(), ErrorMessage> {
         check_references(&wanted.instructions, &self.shared)?;
-        for old in self.selected(&Selection::of(wanted, how)) {
+        for old in Selection::of(wanted, how).entries(&self.tables) {
             let mut new = (*old).clone();
             new.given = wanted.given;
             new.instructions.clone_from(&wanted.instructions);
@@ -327,7 +335,7 @@ impl Pipeline {
     }
 
     fn delete(&mut self, wanted: &FlowEntry, how: &Selecting, changes: &mut Vec<Change>) {
-        let mut gone = self.selected(&Selection::of(wanted, how));
+        let mut gone = Selection::of(wanted, how).entries(&self.tables);
         gone.retain(|entry| sends_to(entry, how.out_port, how.out_group));
         changes.extend(gone.iter().map(|entry| self.remove(entry, Removal::Delete)));
     }

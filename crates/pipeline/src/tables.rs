@@ -4,10 +4,11 @@ use std::sync::Arc;
 use brimful_openflow::{ErrorCode, ErrorMessage, FlowMod, flow_flag};
 
 use crate::check::check_references;
-use crate::prepare::Preparer;
+use crate::prepare::{Preparer, Selecting};
+use crate::selection::{Selection, sends_to};
 use crate::table::Table;
 use crate::timeouts::Timeouts;
-use crate::{CounterId, Counters, FlowEntry, PreparedFlowMod, Shared};
+use crate::{CounterId, Counters, FlowEntry, PreparedFlowMod, Shared, demands_of};
 
 /// How much a pipeline holds.
 #[derive(Clone, Copy, Debug)]
@@ -180,6 +181,14 @@ impl Pipeline {
         std::mem::take(&mut self.retired)
     }
 
+    /// The entries that a deletion would take out: what statistics of flows are asked for by, too.
+    pub fn select(&self, change: &FlowMod) -> Vec<Arc<FlowEntry>> {
+        let demands = demands_of(&change.matching);
+        let mut selected = Selection::asked(change, &demands, &self.preparer).entries(&self.tables);
+        selected.retain(|entry| sends_to(entry, change.out_port, change.out_group));
+        selected
+    }
+
     /// What does everything about flow-mods that takes no tables: other threads may have one of their own.
     pub fn preparer(&self) -> Preparer {
         self.preparer.clone()
@@ -299,6 +308,36 @@ impl Pipeline {
                     .because(format!("table {} has {} entries", new.table, self.limits.entries)))
             }
         }
+    }
+
+    fn modify(
+        &mut self,
+        wanted: &FlowEntry,
+        how: &Selecting,
+        now: u64,
+        changes: &mut Vec<Change>,
+    ) -> Result<(), ErrorMessage> {
+        check_references(&wanted.instructions, &self.shared)?;
+        for old in Selection::of(wanted, how).entries(&self.tables) {
+            let mut new = (*old).clone();
+            new.given = wanted.given;
+            new.instructions.clone_from(&wanted.instructions);
+            let new = Arc::new(new);
+            if wanted.flags & flow_flag::RESET_COUNTS != 0 {
+                self.counters.reset(new.counter);
+                self.timeouts.watch(&new, || 0, now);
+            }
+            let table = &mut self.tables[usize::from(new.table)];
+            table.by_rank.insert(new.rank(), Arc::clone(&new));
+            changes.push(Change::Replaced { old, new });
+        }
+        Ok(())
+    }
+
+    fn delete(&mut self, wanted: &FlowEntry, how: &Selecting, changes: &mut Vec<Change>) {
+        let mut gone = Selection::of(wanted, how).entries(&self.tables);
+        gone.retain(|entry| sends_to(entry, how.out_port, how.out_group));
+        changes.extend(gone.iter().map(|entry| self.remove(entry, Removal::Delete)));
     }
 
     /// Takes an entry out; its counter stays its own.

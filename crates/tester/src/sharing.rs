@@ -1,7 +1,7 @@
 use crate::lots::Lots;
 use crate::{Profile, Routes, Stream};
 
-/// How many of the threads that send share each port, if they are so many.
+/// How many of the threads that send share each port, if there are enough of them.
 ///
 /// # Errors
 /// When they cannot, in one line.

@@ -2,8 +2,9 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::hint;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
@@ -23,22 +24,28 @@ pub(crate) struct StepClock {
 struct Shared {
     now: AtomicU64,
     first: ThreadId,
-    first_has_looked: AtomicBool,
     /// How many other threads there are to be.
     others: usize,
     looks: Mutex<Looks>,
+    /// Some thread has looked, begun or ended.
+    changed: Condvar,
 }
 
-/// Of the threads other than the first one.
+/// Who has looked how often.
 #[derive(Default)]
 struct Looks {
+    /// The first thread, since another one did.
+    first_has_looked: bool,
+    /// The other threads.
     living: HashMap<ThreadId, u64>,
     /// Threads that have begun since none lived.
     begun: usize,
 }
 
-/// Looks for which a thread waits at most: the others may have stopped looking to wait for its end.
-const PATIENCE: usize = 10_000;
+/// How long a thread waits for others at most: they may have stopped looking to wait for its end.
+const PATIENCE: Duration = Duration::from_millis(50);
+/// Glances at what the others do before a thread goes to sleep over it.
+const GLANCES: usize = 100;
 
 thread_local! {
     static OTHER: RefCell<Option<Presence>> = const { RefCell::new(None) };
@@ -49,50 +56,45 @@ struct Presence(Arc<Shared>);
 
 impl Presence {
     fn new(shared: &Arc<Shared>) -> Self {
-        let mut looks = shared.looks.lock().expect("nobody panics");
-        if looks.living.is_empty() {
-            looks.begun = 0;
-        }
-        looks.begun += 1;
-        looks.living.insert(thread::current().id(), 0);
-        drop(looks);
+        shared.change(|looks| {
+            if looks.living.is_empty() {
+                looks.begun = 0;
+            }
+            looks.begun += 1;
+            looks.living.insert(thread::current().id(), 0);
+        });
         Self(Arc::clone(shared))
     }
 }
 
 impl Drop for Presence {
     fn drop(&mut self) {
-        let mut looks = self.0.looks.lock().expect("nobody panics");
-        looks.living.remove(&thread::current().id());
+        self.0.change(|looks| {
+            looks.living.remove(&thread::current().id());
+        });
     }
 }
 
 impl StepClock {
     /// For one thread, and perhaps another one.
     pub(crate) fn new(step: u64) -> Self {
-        let shared = Shared {
-            now: AtomicU64::new(0),
-            first: thread::current().id(),
-            first_has_looked: AtomicBool::new(false),
-            others: 1,
-            looks: Mutex::default(),
-        };
-        Self {
-            shared: Arc::new(shared),
-            step,
-        }
+        Self::of(Threads::One, step)
     }
 
     /// For the threads of a tester.
     pub(crate) fn of(threads: Threads, step: u64) -> Self {
-        let Self { shared, step } = Self::new(step);
-        let others = match threads {
-            Threads::One => 1,
-            Threads::Several { senders } => senders,
+        let shared = Shared {
+            now: AtomicU64::new(0),
+            first: thread::current().id(),
+            others: match threads {
+                Threads::One => 1,
+                Threads::Several { senders } => senders,
+            },
+            looks: Mutex::default(),
+            changed: Condvar::new(),
         };
-        let shared = Arc::into_inner(shared).expect("it is new");
         Self {
-            shared: Arc::new(Shared { others, ..shared }),
+            shared: Arc::new(shared),
             step,
         }
     }
@@ -106,40 +108,55 @@ impl StepClock {
     fn pass(&self, span: u64) -> Nanoseconds {
         let shared = &self.shared;
         if thread::current().id() == shared.first {
-            if shared.others_live() {
-                if shared.first_has_looked.swap(true, Ordering::SeqCst) {
-                    thread::yield_now();
-                }
+            // Its last look has been used, or nobody is there to use it.
+            let is_used = |looks: &Looks| !looks.first_has_looked || looks.living.is_empty();
+            let others_live = shared.change_when(is_used, |looks| {
+                looks.first_has_looked = !looks.living.is_empty();
+                looks.first_has_looked
+            });
+            if others_live {
                 return Nanoseconds(shared.now.load(Ordering::SeqCst));
             }
         } else {
             OTHER.with_borrow_mut(|presence| {
                 presence.get_or_insert_with(|| Presence::new(shared));
             });
-            let looks = (0..PATIENCE).take_while(|_| !shared.is_my_turn());
-            looks.for_each(|_| thread::yield_now());
-            shared.note_look();
+            let own = thread::current().id();
+            let is_next = |looks: &Looks| {
+                let is_behind = looks.living.values().any(|other| Some(other) < looks.living.get(&own));
+                looks.begun >= shared.others && !is_behind && looks.first_has_looked
+            };
+            shared.change_when(is_next, |looks| {
+                looks.first_has_looked = false;
+                *looks.living.entry(own).or_default() += 1;
+            });
         }
         Nanoseconds(shared.now.fetch_add(span, Ordering::SeqCst) + span)
     }
 }
 
 impl Shared {
-    fn others_live(&self) -> bool {
-        !self.looks.lock().expect("nobody panics").living.is_empty()
+    fn change(&self, change: impl FnOnce(&mut Looks)) {
+        self.change_when(|_| true, change);
     }
 
-    /// Whether all others are there, none has looked less often than this thread, and the first one has looked.
-    fn is_my_turn(&self) -> bool {
-        let looks = self.looks.lock().expect("nobody panics");
-        let own = looks.living.get(&thread::current().id());
-        let is_behind = looks.living.values().any(|other| Some(other) < own);
-        looks.begun >= self.others && !is_behind && self.first_has_looked.swap(false, Ordering::SeqCst)
-    }
-
-    fn note_look(&self) {
-        let mut looks = self.looks.lock().expect("nobody panics");
-        *looks.living.entry(thread::current().id()).or_default() += 1;
+    fn change_when<T>(&self, is_time: impl Fn(&Looks) -> bool, change: impl FnOnce(&mut Looks) -> T) -> T {
+        let lock = || self.looks.lock().expect("nobody panics");
+        let mut looks = lock();
+        for _ in 0..GLANCES {
+            if is_time(&looks) {
+                break;
+            }
+            drop(looks);
+            hint::spin_loop();
+            looks = lock();
+        }
+        let waited = self
+            .changed
+            .wait_timeout_while(looks, PATIENCE, |looks| !is_time(looks));
+        let result = change(&mut waited.expect("nobody panics").0);
+        self.changed.notify_all();
+        result
     }
 }
 

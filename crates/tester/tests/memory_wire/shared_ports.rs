@@ -9,7 +9,7 @@ use brimful_tester::{
 
 use crate::bed::{RUNNING, clock_step, counted, plan, timing};
 use crate::clock::StepClock;
-use crate::switch::{Lose, switch};
+use crate::switch::{Lose, SwitchSender, switch};
 
 const LOAD: f64 = 5000.0;
 /// Of a direction in a trial.
@@ -27,11 +27,24 @@ fn profile(directions: Directions, sizes: FrameSizes) -> Profile {
 }
 
 fn trial(profile: Profile, lose: Lose, threads: Threads, stop_above: Option<f64>) -> Outcome {
+    trial_with(profile, lose, threads, stop_above, &mut |_| ())
+}
+
+/// The second way to send on each port may be changed.
+fn trial_with(
+    profile: Profile,
+    lose: Lose,
+    threads: Threads,
+    stop_above: Option<f64>,
+    change: &mut dyn FnMut(&mut SwitchSender),
+) -> Outcome {
     let clock = StepClock::of(threads, clock_step(threads));
     let ports = switch(2, lose, None);
-    let more = ports
-        .iter()
-        .map(|port| vec![port.sender.another(), port.sender.another()]);
+    let more = ports.iter().map(|port| {
+        let (mut second, third) = (port.sender.another(), port.sender.another());
+        change(&mut second);
+        vec![second, third]
+    });
     let more = more.collect();
     let tester = Tester::new(ports, clock, profile, timing(), &RUNNING, 0).expect("the profile is valid");
     let mut tester = tester.with_threads(threads).with_more_senders(more);
@@ -108,6 +121,29 @@ fn certain_loss_stops_all_that_share_a_port() {
     let report = counted(trial(profile, half, Threads::Several { senders: 2 }, Some(0.1)));
     assert!(report.stopped_early && report.counts.sent() < FRAMES, "{report:?}");
     assert_eq!(report.counts.intended(), FRAMES);
+}
+
+#[test]
+fn one_thread_that_is_held_up_makes_the_trial_invalid() {
+    let profile = profile(Directions::Uni, FrameSizes::Fixed(64));
+    let threads = Threads::Several { senders: 2 };
+    let outcome = trial_with(profile, lossless, threads, None, &mut |second| second.takes = 0);
+    let Outcome::Invalid {
+        reason,
+        is_off_schedule: true,
+        report,
+    } = outcome
+    else {
+        panic!("{outcome:?}");
+    };
+    assert_eq!(reason, "a: 250 of 250 frames could not be sent on schedule (bound 0)");
+    let counts = report.counts;
+    assert_eq!(
+        (counts.intended(), counts.sent(), counts.lost()),
+        (FRAMES, FRAMES / 2, 0)
+    );
+    let flows = report.directions[0].flows.as_ref().expect("there are several");
+    assert_eq!((flows.count, flows.with_loss, flows.dead), (3, 0, 0));
 }
 
 #[test]

@@ -16,12 +16,17 @@ _SPACES = "\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"
 
 
 def table(
-    rows: Sequence[Sequence[str]], *, right: Sequence[int] = (), indent: int = 2, columns: int = WIDTH, lead: int = 1
+    rows: Sequence[Sequence[str]],
+    *,
+    right: Sequence[int] = (),
+    indent: int = 2,
+    columns: int | None = None,
+    lead: int = 1,
 ) -> str:
     """Align rows in columns two spaces apart; the columns of ``right`` at their right edge.
 
-    A row of a single cell stands above those that follow, and takes no room. A table that is too wide goes on below
-    itself, each part with the first columns, as many as ``lead`` says.
+    A row of a single cell stands above those that follow, and takes no room. A table that is too wide for
+    ``columns`` goes on below itself, each part with the first of them, as many as ``lead`` says.
 
     >>> print(table([["goal", "load"], ["ndr", "9.5 Mpps"]], right=[1], indent=0))
     goal      load
@@ -38,9 +43,9 @@ def table(
     rows = [[printable(cell) for cell in row] for row in rows]
     whole = [row for row in rows if len(row) == len(rows[0])]
     widths = [max(len(row[column]) for row in whole) for column in range(len(rows[0]))]
-    room = max(columns, WIDEST if columns >= WIDTH else 0) - indent
     parts = [list(range(len(widths)))]
-    if sum(widths) + 2 * len(widths) - 2 > room:
+    room = None if columns is None else max(columns, WIDEST if columns >= WIDTH else 0) - indent
+    if room is not None and sum(widths) + 2 * len(widths) - 2 > room:
         parts = _parts(widths, room, lead)
     return "\n\n".join("\n".join(_line(row, part, widths, right, indent) for row in rows) for part in parts)
 

@@ -14,6 +14,10 @@ pub struct Attempt {
     pub back_end: BackEnd,
     /// Why it does not work, and what would help.
     pub obstacle: Option<String>,
+    /// Whether it does not because another program has the interface.
+    pub is_taken: bool,
+    /// Whether the card itself reads and writes the frames.
+    pub is_zero_copy: bool,
 }
 
 /// What was found out about an interface.
@@ -45,25 +49,25 @@ pub fn try_back_ends(name: &str, care: Care) -> Findings {
         .as_ref()
         .and_then(|interface| interface.use_by_others().ok().flatten());
     let is_spared = care == Care::SpareUsed && used_for.is_some();
-    let obstacle = |back_end: BackEnd| {
-        let Some(interface) = &found else {
-            return Some(OpenError::NoSuchInterface(name.to_owned()).to_string());
-        };
+    let open = |back_end: BackEnd| {
+        let interface = found.as_ref();
+        let interface = interface.ok_or_else(|| OpenError::NoSuchInterface(name.to_owned()))?;
         if is_spared && matches!(back_end, BackEnd::Xdp(_)) {
-            return Some(format!(
-                "not tried: `{name}` is in use, and trying interrupts its traffic; name it to try"
-            ));
+            return Err(OpenError::NotTried(name.to_owned()));
         }
-        let is_fit = match back_end {
-            BackEnd::Tap => Ok(()),
-            BackEnd::Packet(_) | BackEnd::Xdp(_) => interface.check_up(),
-        };
-        let opened = is_fit.and_then(|()| back_end.open(name, PacketPortOptions::new(FRAME_LEN)));
-        opened.err().map(|error| error.to_string())
+        if back_end != BackEnd::Tap {
+            interface.check_up()?;
+        }
+        back_end.open(name, PacketPortOptions::new(FRAME_LEN))
     };
-    let attempt = |back_end| Attempt {
-        back_end,
-        obstacle: obstacle(back_end),
+    let attempt = |back_end| {
+        let opened = open(back_end);
+        Attempt {
+            back_end,
+            obstacle: opened.as_ref().err().map(ToString::to_string),
+            is_taken: opened.as_ref().is_err_and(OpenError::is_of_another_program),
+            is_zero_copy: opened.is_ok_and(|port| port.sender.is_zero_copy()),
+        }
     };
     Findings {
         attempts: BackEnd::ALL.into_iter().map(attempt).collect(),

@@ -49,6 +49,12 @@ impl Counted {
         arrived
             .saturating_sub(self.receiver.received)
             .max(self.receiver.receive_dropped)
+            .max(self.dropped_by_interface())
+    }
+
+    /// Frames that arrived and that the card or its driver had no room for; it does not count them as arrived.
+    pub(crate) fn dropped_by_interface(&self) -> u64 {
+        self.interface.map_or(0, |interface| interface.receive_dropped)
     }
 }
 

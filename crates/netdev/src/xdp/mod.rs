@@ -1,5 +1,5 @@
-//! A kernel interface through `AF_XDP`, in copy mode: frames lie in memory shared with the kernel, and one system
-//! call sends a whole burst.
+//! A kernel interface through `AF_XDP`: frames lie in memory shared with the kernel, and one system call sends a whole
+//! burst. Where its driver can, the card reads and writes that memory itself (zero copy); elsewhere the kernel copies.
 //!
 //! Three habits of the kernel shape the code. A kick sends no more than a budget of frames. A completion ring that is
 //! not emptied stops sending without an error, so that it is emptied before every burst. And a frame has left only when
@@ -34,7 +34,7 @@ use live::LiveFrames;
 use memory::{Frames, Ring};
 use parts::{Parts, Whole};
 use program::Program;
-use socket::{Sizes, XdpSocket};
+use socket::{Sizes, Started, XdpSocket};
 
 pub use bpf::Attachment;
 pub use forward::{Forwarded, XdpForwarder};
@@ -55,8 +55,7 @@ pub struct XdpSender {
     completion: Consumer<Ring<u64>>,
     /// Chunks that hold no frame.
     free: Vec<u64>,
-    /// Frames that the kernel sends for one kick.
-    budget: u32,
+    started: Started,
     /// Where it can be done, how bursts are sent.
     live: Option<LiveFrames>,
     /// Where frames arrive as hosts hand them over, what sends those that are merged: `AF_XDP` cannot.
@@ -134,7 +133,15 @@ impl XdpPort {
         let is_veth = driver == "veth";
         let queues: Vec<Queue> = (0..)
             .zip(sockets)
-            .map(|(queue, socket)| Queue::start(&interface, queue, socket, chunks, chunk_len, receive_frames))
+            .map(|(queue, socket)| {
+                Queue::start(
+                    &interface,
+                    queue,
+                    socket,
+                    (attachment, chunks),
+                    [chunk_len, receive_frames],
+                )
+            })
             .collect::<Result<_, _>>()?;
         // Which queue of the peer a live frame comes to depends on the processor, and would not be that of its flow.
         let wants_live_frames = is_veth
@@ -221,8 +228,7 @@ struct Queue {
     fill: Producer<Ring<u64>>,
     send: Producer<Ring<libc::xdp_desc>>,
     completion: Consumer<Ring<u64>>,
-    /// Frames that the kernel sends for one kick.
-    budget: u32,
+    started: Started,
 }
 
 impl Queue {
@@ -230,22 +236,21 @@ impl Queue {
         interface: &Interface,
         number: u32,
         socket: XdpSocket,
-        parts: Parts,
-        chunk_len: usize,
-        receive_frames: u32,
+        how: (Attachment, Parts),
+        [chunk_len, receive_frames]: [usize; 2],
     ) -> Result<Self, OpenError> {
         let name = interface.name();
         let system = |step| move |source| OpenError::system(name, step, source);
         let sizes = Sizes {
-            receive: receive_frames,
+            receive: receive_frames as u32,
             send: SEND_FRAMES,
         };
         let mut frames = Frames::new(sizes.receive + sizes.send, chunk_len).map_err(system("allocate frames"))?;
         let rings = socket
             .make_rings(&frames, sizes)
             .map_err(system("set up the XDP rings"))?;
-        let started = socket.start(interface.index(), number, parts, MAX_BURST as u32);
-        let budget = started.map_err(|source| match source.raw_os_error() {
+        let started = socket.start(interface.index(), number, how, MAX_BURST as u32);
+        let started = started.map_err(|source| match source.raw_os_error() {
             Some(libc::EBUSY) => OpenError::XdpInUse(name.to_owned()),
             _ => OpenError::system(name, "bind an XDP socket to it", source),
         })?;
@@ -263,7 +268,7 @@ impl Queue {
             fill,
             send: Producer::new(rings.send, sizes.send),
             completion: Consumer::new(rings.completion, sizes.send),
-            budget,
+            started,
         })
     }
 
@@ -273,7 +278,7 @@ impl Queue {
                 send: self.send,
                 completion: self.completion,
                 free: self.frames_to_send.addresses().collect(),
-                budget: self.budget,
+                started: self.started,
                 live,
                 merged: None,
                 statistics: SendStatistics::default(),
@@ -334,12 +339,18 @@ impl XdpSender {
         }
     }
 
-    /// Makes the kernel send what is on the ring, once for each budget of frames, where it does not do so by itself.
+    /// How often to ask for what is on the ring.
+    fn kicks(&mut self) -> u32 {
+        let kicks = self.send.waiting().div_ceil(self.started.budget);
+        if self.started.is_zero_copy { kicks.min(1) } else { kicks }
+    }
+
+    /// Makes the kernel send what is on the ring, where it does not do so by itself.
     fn kick(&mut self) -> io::Result<()> {
         if !self.send.memory().needs_wakeup() {
             return Ok(());
         }
-        let mut kicks = self.send.waiting().div_ceil(self.budget);
+        let mut kicks = self.kicks();
         while kicks > 0 {
             match self.socket.kick() {
                 Ok(()) => kicks -= 1,
@@ -347,7 +358,7 @@ impl XdpSender {
                     // One frame was thrown away by the other end of a veth pair; the rest is still on the ring.
                     Some(libc::EBUSY) if self.shared.is_veth => {
                         self.statistics.sent_into_full_queue += 1;
-                        kicks = self.send.waiting().div_ceil(self.budget);
+                        kicks = self.kicks();
                     }
                     Some(libc::EAGAIN | libc::EBUSY | libc::ENOBUFS | libc::EINTR) => kicks -= 1,
                     _ => return Err(error),
@@ -414,6 +425,10 @@ impl Sender for XdpSender {
 
     fn link_is_up(&mut self) -> io::Result<bool> {
         self.shared.interface.is_up()
+    }
+
+    fn is_zero_copy(&self) -> bool {
+        self.started.is_zero_copy
     }
 
     fn is_replaced(&self) -> bool {

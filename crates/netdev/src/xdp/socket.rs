@@ -7,6 +7,7 @@ use std::ptr;
 use std::thread;
 use std::time::Duration;
 
+use super::bpf::Attachment;
 use super::memory::{Frames, Ring};
 use super::parts::Parts;
 use crate::system::{check, get_option, set_option};
@@ -31,6 +32,15 @@ pub(super) struct Rings {
     pub(super) completion: Ring<u64>,
     pub(super) receive: Ring<libc::xdp_desc>,
     pub(super) send: Ring<libc::xdp_desc>,
+}
+
+/// What became of a bound socket.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Started {
+    /// Frames that the kernel sends for one kick.
+    pub(super) budget: u32,
+    /// Whether the card itself reads and writes the frames. Then a kick starts it, however many there are.
+    pub(super) is_zero_copy: bool,
 }
 
 /// Entries of the rings, powers of two.
@@ -71,15 +81,26 @@ impl XdpSocket {
         })
     }
 
-    /// Binds to a queue of an interface and gives how many frames a kick sends at most.
-    pub(super) fn start(&self, interface: i32, queue: u32, parts: Parts, budget: u32) -> io::Result<u32> {
+    /// Binds to a queue of an interface: without copies where its driver can do that and runs the program.
+    pub(super) fn start(
+        &self,
+        interface: i32,
+        queue: u32,
+        (attachment, parts): (Attachment, Parts),
+        budget: u32,
+    ) -> io::Result<Started> {
+        // With neither this nor its opposite the kernel takes zero copy if it can.
+        let copies = match attachment {
+            Attachment::Native => 0,
+            Attachment::Generic => libc::XDP_COPY,
+        };
         let parts = match parts {
             Parts::One => 0,
             Parts::Several => XDP_USE_SG,
         };
         let address = libc::sockaddr_xdp {
             sxdp_family: libc::AF_XDP as u16,
-            sxdp_flags: libc::XDP_COPY | libc::XDP_USE_NEED_WAKEUP | parts,
+            sxdp_flags: copies | libc::XDP_USE_NEED_WAKEUP | parts,
             sxdp_ifindex: interface as u32,
             sxdp_queue_id: queue,
             sxdp_shared_umem_fd: 0,
@@ -104,7 +125,11 @@ impl XdpSocket {
             }
         }
         let has_budget = set_option(self, libc::SOL_XDP, XDP_MAX_TX_SKB_BUDGET, &budget).is_ok();
-        Ok(if has_budget { budget } else { 32 })
+        let options = get_option(self, libc::SOL_XDP, libc::XDP_OPTIONS, 0_u32)?;
+        Ok(Started {
+            budget: if has_budget { budget } else { 32 },
+            is_zero_copy: options & libc::XDP_OPTIONS_ZEROCOPY != 0,
+        })
     }
 
     /// Notifies the kernel that it may put arrived frames into the chunks on the fill ring.

@@ -26,7 +26,7 @@ pub(crate) struct Options {
     #[arg(long = "port", value_name = "INTERFACE", required_unless_present = "list_back_ends")]
     pub(crate) ports: Vec<String>,
     /// List the back ends that work on each --port, or on every interface, and why the others do not; then exit. This
-    /// opens and closes them. XDP is not tried on interfaces in use unless they are named.
+    /// opens and closes them. XDP is not tried on interfaces in use without --force.
     #[arg(long)]
     pub(crate) list_back_ends: bool,
     /// Check the options, print the length of the longest frame and whether frames have VLAN tags as one JSON object,
@@ -148,6 +148,10 @@ impl Shares {
 }
 
 impl Options {
+    pub(crate) fn care(&self) -> Care {
+        if self.force { Care::TakeAll } else { Care::SpareUsed }
+    }
+
     /// Checks what the parser cannot: options against each other.
     pub(crate) fn settings(self) -> Result<Settings, String> {
         let port_names = self.ports.clone();
@@ -198,7 +202,7 @@ impl Options {
             },
             ramp_up: self.ramp_up,
             back_end: self.back_end,
-            care: if self.force { Care::TakeAll } else { Care::SpareUsed },
+            care: self.care(),
             faults: self.faults,
             processors: self.cpus,
             raise_priority: self.priority == Priority::High,

@@ -50,6 +50,7 @@ MODULES = {
     "lab": {"changes", "errors"},
     "machine": {"records", "units"},
     "measurers": {"_core", "errors", "records", "lab"},
+    "cards": {"errors", "measurers"},
     "alarm": set(),
     "policies": {"errors"},
     "session": {"alarm", "errors", "machine", "measurers", "policies", "records"},

@@ -48,6 +48,7 @@ FAULTS = {
         "notice",
         "ethtool -L eth1 rx 1",
     ),
+    "queues for ever": (changed(driver="vmxnet3", combined_queues=2), "notice", None),
     "ring": (changed(ring=256), "notice", "ethtool -G eth1 rx 4096"),
     "interrupt-delay": (changed(interrupt_delay_us=50), "notice", "ethtool -C eth1 rx-usecs 0"),
     "interrupt-delay that adapts": (

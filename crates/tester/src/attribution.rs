@@ -183,6 +183,21 @@ mod tests {
         assert_eq!(account, Some(expected));
     }
 
+    /// A card does not count as arrived what it had no room for.
+    #[test]
+    fn what_the_card_dropped_the_device_has_not_lost() {
+        let direction = Direction {
+            sent: 100,
+            seen: 93,
+            lost: 7,
+        };
+        let mut to = counted(0, 0, 93, [0, 93]);
+        to.interface.as_mut().unwrap().receive_dropped = 5;
+        let account = Account::new(direction, &counted(100, 0, 0, [100, 0]), &to).unwrap();
+        assert_eq!((account.lost.between, account.lost.tester_receive), (2, 5));
+        assert_eq!((to.unseen(), to.dropped_by_interface()), (5, 5));
+    }
+
     #[test]
     fn chatter_of_others_makes_no_loss() {
         let direction = Direction {

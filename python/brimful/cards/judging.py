@@ -17,6 +17,8 @@ _REMEDIES = {
     "has a default route": "ip route delete default dev {name}",
 }
 """By how an interface is used."""
+_QUEUES_FIXED = {"vmxnet3"}
+"""Drivers that say how many queues they have and take no other number: as many as there are processors."""
 _MERGING = {"rx-lro": "lro", "rx-gro-hw": "rx-gro-hw"}
 """Features by which a card makes one frame of several: the kernel's names, and those that ethtool takes."""
 
@@ -150,6 +152,8 @@ def _queues(card: Card) -> Finding | None:
         f"it has {receiving + combined} receive queues: xdp-native takes one only, and frames of different flows"
         " overtake each other and count as reordered"
     )
+    if card.driver in _QUEUES_FIXED:
+        return Finding("notice", "queues", f"{text}; its driver has no way to change that")
     which = "combined" if combined else "rx"
     return Finding("notice", "queues", text, f"ethtool -L {card.interface} {which} 1")
 

@@ -13,6 +13,7 @@ mod live;
 mod memory;
 mod parts;
 mod program;
+mod queue;
 mod socket;
 #[cfg(all(test, not(feature = "loom")))]
 mod tests;
@@ -34,13 +35,12 @@ use live::LiveFrames;
 use memory::{Frames, Ring};
 use parts::{Parts, Whole};
 use program::Program;
-use socket::{Sizes, Started, XdpSocket};
+use queue::{Queue, Room, SEND_FRAMES};
+use socket::{Started, XdpSocket};
 
 pub use bpf::Attachment;
 pub use forward::{Forwarded, XdpForwarder};
 
-/// Frames on their way out at a time.
-const SEND_FRAMES: u32 = 2048;
 /// Before an arrived frame in its chunk: `XDP_PACKET_HEADROOM`.
 const XDP_HEADROOM: usize = 256;
 const CHUNK_LENS: [usize; 2] = [2048, 4096];
@@ -118,7 +118,10 @@ impl XdpPort {
         } else {
             (Parts::One, chunk_len)
         };
-        let receive_frames = 1 << (options.ring_bytes / chunk_len).max(1).ilog2();
+        let room = Room {
+            chunk_len,
+            receive_frames: 1 << (options.ring_bytes / chunk_len).max(1).ilog2(),
+        };
         let sockets = (0..interface.receive_queues()).map(|_| XdpSocket::new());
         let sockets: Vec<XdpSocket> = sockets
             .collect::<Result<_, _>>()
@@ -133,15 +136,7 @@ impl XdpPort {
         let is_veth = driver == "veth";
         let queues: Vec<Queue> = (0..)
             .zip(sockets)
-            .map(|(queue, socket)| {
-                Queue::start(
-                    &interface,
-                    queue,
-                    socket,
-                    (attachment, chunks),
-                    [chunk_len, receive_frames],
-                )
-            })
+            .map(|(queue, socket)| Queue::start(&interface, queue, socket, (attachment, chunks), room))
             .collect::<Result<_, _>>()?;
         // Which queue of the peer a live frame comes to depends on the processor, and would not be that of its flow.
         let wants_live_frames = is_veth
@@ -174,7 +169,7 @@ impl XdpPort {
             },
             sockets,
             is_veth,
-            dropped_before: counters,
+            before: counters,
             _program: program,
             _tags: tags,
             _promiscuity: promiscuity,
@@ -201,8 +196,8 @@ struct Shared {
     capabilities: Capabilities,
     sockets: Vec<Arc<XdpSocket>>,
     is_veth: bool,
-    /// Counters when it was opened.
-    dropped_before: InterfaceCounters,
+    /// Its counters when it was opened.
+    before: InterfaceCounters,
     _program: Program,
     _tags: Option<TagsInFrames>,
     _promiscuity: Promiscuity,
@@ -213,65 +208,13 @@ impl Shared {
     fn receive_dropped(&self) -> io::Result<u64> {
         // The queue before a native program is the interface's; it counts what the sockets dropped as well.
         let dropped = self.interface.counters()?.receive_dropped;
-        let by_interface = dropped.saturating_sub(self.dropped_before.receive_dropped);
+        let by_interface = dropped.saturating_sub(self.before.receive_dropped);
         let by_sockets: io::Result<u64> = self.sockets.iter().map(|socket| socket.receive_dropped()).sum();
         Ok(by_sockets?.max(by_interface))
     }
 }
 
-/// A socket at a queue, with its memory; frames to be received have been asked for.
-struct Queue {
-    socket: Arc<XdpSocket>,
-    frames: Frames,
-    frames_to_send: Frames,
-    receive: Consumer<Ring<libc::xdp_desc>>,
-    fill: Producer<Ring<u64>>,
-    send: Producer<Ring<libc::xdp_desc>>,
-    completion: Consumer<Ring<u64>>,
-    started: Started,
-}
-
 impl Queue {
-    fn start(
-        interface: &Interface,
-        number: u32,
-        socket: XdpSocket,
-        how: (Attachment, Parts),
-        [chunk_len, receive_frames]: [usize; 2],
-    ) -> Result<Self, OpenError> {
-        let name = interface.name();
-        let system = |step| move |source| OpenError::system(name, step, source);
-        let sizes = Sizes {
-            receive: receive_frames as u32,
-            send: SEND_FRAMES,
-        };
-        let mut frames = Frames::new(sizes.receive + sizes.send, chunk_len).map_err(system("allocate frames"))?;
-        let rings = socket
-            .make_rings(&frames, sizes)
-            .map_err(system("set up the XDP rings"))?;
-        let started = socket.start(interface.index(), number, how, MAX_BURST as u32);
-        let started = started.map_err(|source| match source.raw_os_error() {
-            Some(libc::EBUSY) => OpenError::XdpInUse(name.to_owned()),
-            _ => OpenError::system(name, "bind an XDP socket to it", source),
-        })?;
-        let frames_to_send = frames.split_off(sizes.receive);
-        let mut fill = Producer::new(rings.fill, sizes.receive);
-        for (chunk, address) in (0..).zip(frames.addresses()) {
-            fill.put(chunk, address);
-        }
-        fill.publish(sizes.receive);
-        Ok(Self {
-            socket: Arc::new(socket),
-            frames,
-            frames_to_send,
-            receive: Consumer::new(rings.receive, sizes.receive),
-            fill,
-            send: Producer::new(rings.send, sizes.send),
-            completion: Consumer::new(rings.completion, sizes.send),
-            started,
-        })
-    }
-
     fn into_port(self, number: usize, shared: &Arc<Shared>, live: Option<LiveFrames>) -> XdpPort {
         Port {
             sender: XdpSender {
@@ -413,14 +356,20 @@ impl Sender for XdpSender {
         if self.live.is_some() {
             // What the other end of a veth pair refused of live frames is not reported, but counted.
             let dropped = self.shared.interface.counters()?.send_dropped;
-            let by_interface = dropped.saturating_sub(self.shared.dropped_before.send_dropped);
+            let by_interface = dropped.saturating_sub(self.shared.before.send_dropped);
             self.statistics.sent_into_full_queue = self.statistics.sent_into_full_queue.max(by_interface);
         }
         Ok(self.statistics)
     }
 
     fn interface_counters(&mut self) -> io::Result<Option<InterfaceCounters>> {
-        self.shared.interface.counters().map(Some)
+        let mut counters = self.shared.interface.counters()?;
+        if self.started.is_zero_copy {
+            // Not all drivers count what their card fetches by itself (virtio_net), but what is completed has left.
+            self.reap();
+            counters.sent = counters.sent.max(self.shared.before.sent + self.statistics.sent);
+        }
+        Ok(Some(counters))
     }
 
     fn link_is_up(&mut self) -> io::Result<bool> {

@@ -37,9 +37,9 @@ pub(crate) struct Settings {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Link {
     /// Bits a second, where it has a speed.
-    speed: Option<u64>,
+    pub(crate) speed: Option<u64>,
     /// Whether the card itself reads and writes the frames.
-    is_zero_copy: bool,
+    pub(crate) is_zero_copy: bool,
 }
 
 impl Link {

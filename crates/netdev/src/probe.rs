@@ -1,6 +1,7 @@
 use std::fs;
 use std::io;
 
+use crate::claim::await_carrier;
 use crate::interface::Interface;
 use crate::{BackEnd, Care, OpenError, PacketPortOptions};
 
@@ -49,6 +50,15 @@ pub fn try_back_ends(name: &str, care: Care) -> Findings {
         .as_ref()
         .and_then(|interface| interface.use_by_others().ok().flatten());
     let is_spared = care == Care::SpareUsed && used_for.is_some();
+    // For a program some drivers restart the link: one that was up is awaited.
+    let was_up = found.as_ref().is_some_and(|interface| interface.check_up().is_ok());
+    let check_link = |interface: &Interface| {
+        if was_up {
+            await_carrier(interface)
+        } else {
+            interface.check_up()
+        }
+    };
     let open = |back_end: BackEnd| {
         let interface = found.as_ref();
         let interface = interface.ok_or_else(|| OpenError::NoSuchInterface(name.to_owned()))?;
@@ -56,7 +66,7 @@ pub fn try_back_ends(name: &str, care: Care) -> Findings {
             return Err(OpenError::NotTried(name.to_owned()));
         }
         if back_end != BackEnd::Tap {
-            interface.check_up()?;
+            check_link(interface)?;
         }
         back_end.open(name, PacketPortOptions::new(FRAME_LEN))
     };
@@ -69,10 +79,12 @@ pub fn try_back_ends(name: &str, care: Care) -> Findings {
             is_zero_copy: opened.is_ok_and(|port| port.sender.is_zero_copy()),
         }
     };
-    Findings {
-        attempts: BackEnd::ALL.into_iter().map(attempt).collect(),
-        used_for,
+    let attempts = BackEnd::ALL.into_iter().map(attempt).collect();
+    if let Some(interface) = &found {
+        // The next program is to find it as it was.
+        let _ = check_link(interface);
     }
+    Findings { used_for, attempts }
 }
 
 #[cfg(test)]

@@ -83,8 +83,10 @@ fn run(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
     let stop = Arc::new(AtomicBool::new(false));
     die_with_parent()?;
     stop_on_signals(&stop)?;
-    let _claims = claim_interfaces(settings)?;
+    let claims = claim_interfaces(settings)?;
     let (ports, back_end) = open_ports(settings)?;
+    // Some drivers restart the link for a program.
+    claims.iter().try_for_each(Claim::await_carrier)?;
     let links: Vec<_> = ports.iter().map(|port| Link::of(&*port.sender)).collect();
     if settings.raise_priority {
         raise_priority();

@@ -238,7 +238,17 @@ def in_labs(runs: int, first: int) -> None:
         works = [10_000 + number + 870 * (number >= slower) for number in range(33)]
         with tempfile.TemporaryDirectory() as directory:
             (Path(directory) / "list").write_text("".join(f"{work}\n" for work in works))
-            command = ["bisect", "-m", "lab:bridge,work={version}", "--versions", "list", "--quiet", "--json"]
+            command = [
+                "bisect",
+                "-m",
+                "lab:bridge,work={version}",
+                "--versions",
+                "list",
+                "--pairs",
+                "10",
+                "--quiet",
+                "--json",
+            ]
             ends = ["--good", str(works[0]), "--bad", str(works[-1]), "--seed", str(seed)]
             done = subprocess.run(
                 [sys.executable, "-m", "brimful", *command, *ends], cwd=directory, capture_output=True, text=True

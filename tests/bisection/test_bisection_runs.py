@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from brimful.bisection.verification import verify_bisection
 from brimful.errors import RecordError
-from brimful.measurers.base import InvalidTrialError
+from brimful.measurers.base import InvalidTrialError, TrialOutput
 from brimful.records import Bisected, Build, Visit, read_run
 from brimful.report import rendering
 from brimful.report.bisection import model
@@ -98,6 +98,33 @@ class Held(Builds):
 
             instance.measure = measure_little
         return instance
+
+
+class Freed(Builds):
+    """Some instances lose nothing at all."""
+
+    freed = range(8, 10)
+
+    def _start(self, build):
+        instance = super()._start(build)
+        if self.started in self.freed:
+            instance.measure = lambda load, duration_s, stop_above=None: TrialOutput(
+                sent=round(load * duration_s), lost=0
+            )
+        return instance
+
+
+def test_a_visit_that_gives_nothing_is_made_again_after_one_that_did(tmp_path):
+    done = bisect(tmp_path, Freed(levels(9, (5, 0.9))), 9)
+    assert answered(done) == ("one", [[5]])
+    assert not any(build.failure for build in done.outcome.builds)
+
+
+def test_visits_that_give_nothing_one_after_the_other_end_the_run(tmp_path):
+    bench = Freed(levels(9, (5, 0.9)))
+    bench.freed = range(8, 1000)
+    done = bisect(tmp_path, bench, 9)
+    assert done.outcome.end.reason == "measurement-failed"
 
 
 def test_a_broken_end_fails_the_run(tmp_path):

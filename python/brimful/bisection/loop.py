@@ -10,7 +10,16 @@ import msgspec
 from brimful.bisection.bench import Bench, Turns
 from brimful.bisection.decisions import Answer, Next, in_range
 from brimful.bisection.log import Log, history_of, recorded
-from brimful.bisection.visiting import BESIDE, BUILD, Asked, NotForwardingError, block_of, calibrated, paired, summarise
+from brimful.bisection.visiting import (
+    BESIDE,
+    BUILD,
+    Asked,
+    NotForwardingError,
+    block_of,
+    calibrated,
+    paired,
+    summarise,
+)
 from brimful.errors import MeasureError
 from brimful.machine.watch import Watch
 from brimful.measurers.base import Description, Measurer
@@ -95,11 +104,12 @@ class BisectionLoop:
         self._session = Session([self._turns], policies, sink=sink, watch=watch, budget_s=budget_s)
         self._log = Log([], [])
         self._answer: Bisected | None = None
-        self._loads: dict[int, float] = {}
+        self._load: float | None = None
+        """That of the last visit: where the next begins."""
         self._queue = plan.queue
         self._visit = 0
         self._disturbed = 0
-        """Visits in a row in which the tester could not offer its loads."""
+        """Visits in a row that the machine was too busy for."""
         self._switch_s = 0.0
         """What it took to make a build active, the last time."""
 
@@ -108,8 +118,7 @@ class BisectionLoop:
         self._log = Log.of(file)
         self._session.take_over(file.trials)
         for visit in self._log.visits:
-            self._loads |= {visit.build: visit.load, visit.beside: visit.beside_load}
-            self._queue = visit.queue
+            self._load, self._queue = visit.load, visit.queue
         self._visit = max(((trial.instance or 0) + 1 for trial in file.trials), default=0)
 
     def run(self) -> BisectionOutcome:
@@ -183,22 +192,25 @@ class BisectionLoop:
                 return self._trial(asked, number)
 
             try:
-                loads = {path: self._load(path, build, make) for path, build in on.builds.items()}
+                loads = {path: self._calibrated(path, build, make) for path, build in on.builds.items()}
                 loads = paired(self._plan, number, loads, self._block(), make)
             except _BuildError as error:
                 self._note_build(error.build, self._session.elapsed_s, "", str(error))
                 return
             except SpoiledTooOftenError as error:
-                self._disturbed += 1
-                if not error.is_too_slow or self._disturbed > _MOST_DISTURBED:
+                if not error.is_too_slow or self._disturbed >= _MOST_DISTURBED:
                     self._note_build(on.builds[error.trial.path or BUILD], self._session.elapsed_s, "", str(error))
                     return
-                # That says something of the machine and nothing of a build: the visit is made again, from low loads.
-                for build in on.builds.values():
-                    self._loads.pop(build, None)
+                self._make_again()
+                return
+            except MeasureError:
+                # Earlier visits went well with the same settings: something else uses the processors now.
+                if not self._log.visits or self._disturbed >= _MOST_DISTURBED:
+                    raise
+                self._make_again()
                 return
         self._disturbed = 0
-        self._loads |= {step.build: loads[BUILD], step.beside: loads[BESIDE]}
+        self._load = loads[BUILD]
         own = [trial for trial in self._session.trials if trial.instance == number]
         found = summarise(own, self._queue or 0.0)
         if found is None:
@@ -222,16 +234,21 @@ class BisectionLoop:
         self._sink(visit)
         self._log.visits.append(visit)
 
+    def _make_again(self) -> None:
+        """Begin a visit anew, from low loads: it says something of the machine and nothing of a build."""
+        self._disturbed += 1
+        self._load = None
+
     def _block(self) -> int:
         """Give how many trials a build has in its turn."""
         if self._bench.side_by_side or not self._session.trials:
             return 1
         return block_of(self._switch_s, self._session.trials[-1].elapsed_s)
 
-    def _load(self, path: str, build: int, make: Callable[[Asked], Trial]) -> float:
+    def _calibrated(self, path: str, build: int, make: Callable[[Asked], Trial]) -> float:
         """Find the load of an instance: loads found when the machine was busier would be other factors of capacity."""
         try:
-            load, self._queue = calibrated(self._plan, path, self._queue, self._loads.get(build), make)
+            load, self._queue = calibrated(self._plan, path, self._queue, self._load, make)
         except NotForwardingError as error:
             raise _BuildError(build, str(error)) from error
         return load

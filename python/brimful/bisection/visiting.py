@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from brimful.errors import MeasureError
-from brimful.paired.calibration import LARGEST_QUEUE_SHARE, Calibration, capacity_of
+from brimful.paired.calibration import AVERAGED, LARGEST_QUEUE_SHARE, ROUNDS, Calibration, capacity_of
 from brimful.records import BisectionPlan, Trial
 from brimful.session import SpoiledTooOftenError
 
@@ -48,23 +48,29 @@ class Summary(msgspec.Struct, frozen=True):
 def calibrated(
     plan: BisectionPlan, path: str, queue: float | None, earlier: float | None, make: Callable[[Asked], Trial]
 ) -> tuple[float, float]:
-    """Find the load of a build, from that of an ``earlier`` visit if there was one, and the units in its queue.
+    """Find the load of a build, from that of an ``earlier`` visit of any if there was one, and the units in its queue.
 
     Raises
     ------
     NotForwardingError
         When nothing arrives.
     MeasureError
-        When no load is found that is too much for it.
+        When no load is found that is too much for it, or most of what arrives is from its queue.
     """
-    calibration = Calibration(plan.trial_s, first_load=earlier or plan.first_load, max_load=plan.max_load, queue=queue)
+    calibration = Calibration(
+        plan.trial_s,
+        first_load=earlier or plan.first_load,
+        max_load=plan.max_load,
+        queue=queue,
+        rounds=ROUNDS if earlier is None else 1 + AVERAGED,
+    )
     nothing = 0
     while not calibration.is_done:
         load, duration_s = calibration.next()
         try:
             trial = make(Asked(path, load, duration_s, CALIBRATION, calibration.trials))
         except SpoiledTooOftenError as error:
-            if not error.is_too_slow or calibration.has_load:
+            if not (error.is_too_slow and calibration.can_be_lowered):
                 raise
             calibration.lower()
             continue

@@ -25,6 +25,8 @@ queue that is not there would change the ratio as well."""
 LARGEST_QUEUE_SHARE = 0.7
 _POOLED_ERRORS = 3.0
 _FIRST_LOAD, _GROWTH, _LEAST_STEP = 1000.0, 4.0, 0.1
+_MOST_LOWERED = 20
+"""A tester that cannot offer this many loads, each smaller than the last, offers none."""
 
 
 def capacity_of(trial: Trial, queue: float = 0.0) -> float:
@@ -49,6 +51,8 @@ class Calibration:
         Where it begins, and what cannot be exceeded; null: far below any device, and no limit.
     queue
         Units in the queue at the end of a trial; null: it is estimated here, from trials of two lengths.
+    rounds
+        Trials until the load is known; fewer where the first load is that of a device much alike.
     """
 
     def __init__(
@@ -58,14 +62,17 @@ class Calibration:
         first_load: float | None = None,
         max_load: float | None = None,
         queue: float | None = 0.0,
+        rounds: int = ROUNDS,
     ) -> None:
         self._trial_s = trial_s
+        self._rounds = rounds
         self._max_load = math.inf if max_load is None else max_load
         self._load = min(self._max_load, first_load or max_load or _FIRST_LOAD)
         self._has_lost = False
         self._capacities: list[float] = []
         self._lossy: list[bool] = []
         self._shares: list[float] = []
+        self._lowered = 0
         self.queue = queue
         self.units_per_s = 1.0
         """Units that are forwarded a second, over all interfaces."""
@@ -85,7 +92,7 @@ class Calibration:
     @property
     def has_load(self) -> bool:
         """Whether the last trials all lost something, and there were enough."""
-        return len(self._lossy) >= ROUNDS and all(self._lossy[-AVERAGED:])
+        return len(self._lossy) >= self._rounds and all(self._lossy[-AVERAGED:])
 
     @property
     def is_at_limit(self) -> bool:
@@ -109,8 +116,14 @@ class Calibration:
         recent = self._capacities[-AVERAGED:]
         return min(self._max_load, FACTOR * math.exp(math.fsum(map(math.log, recent)) / len(recent)))
 
+    @property
+    def can_be_lowered(self) -> bool:
+        """Whether a smaller load may be tried where the tester cannot offer one."""
+        return not self.has_load and self._lowered < _MOST_LOWERED
+
     def lower(self) -> None:
         """Take note that the tester cannot offer the load: a smaller one is the most from here on."""
+        self._lowered += 1
         self._load *= LOWER
         self._max_load = self._load
 

@@ -8,7 +8,7 @@ from support import ROOT
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(600)
 def test_what_is_said_of_cards_is_mended_by_its_commands():
     if shutil.which("qemu-system-x86_64") is None:
         pytest.skip("qemu-system-x86_64 is not installed; bench/card_check/run shows the whole")

@@ -59,8 +59,8 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     bus_bps: int | None = None
     """What its place on the bus carries."""
     function_of: str | None = None
-    """The card that it is a virtual function of, and its number there, as `ip link set dev` takes them. It stands as CARD
-    where its interface is one of another network namespace."""
+    """The card that it is a virtual function of, and its number there, as `ip link set dev` takes them: CARD where the
+    interface is in another network namespace."""
     has_ipv6: bool = False
     used_for: str | None = None
     """What else it is used for, in words that follow its name."""

@@ -8,7 +8,7 @@ RUN python3 -m venv /venv && /venv/bin/pip wheel --no-deps --wheel-dir /wheels /
 FROM python:3.11-slim-bookworm
 RUN apt-get update && apt-get install -y --no-install-recommends iproute2 util-linux && rm -rf /var/lib/apt/lists/*
 COPY --from=build /wheels /wheels
-RUN pip install --no-cache-dir "$(echo /wheels/*.whl)[report,delay,parquet,discards]"
+RUN pip install --no-cache-dir "$(echo /wheels/*.whl)[report,parquet,discards]"
 # Whichever user it is run as may keep runs here.
 RUN useradd --create-home brimful && install --directory --mode=1777 /work
 USER brimful

@@ -1,5 +1,5 @@
 # The contributor's interface. `make run` and `make test` set up what is missing.
-.PHONY: run disk devices test test-all lint bench fuzz docs wheel deb lock clean
+.PHONY: run disk devices test test-all lint bench fuzz docs wheel deb aarch64 lock clean
 
 # The switch and the tester of disks are built after the first search, not before it.
 run:
@@ -53,6 +53,13 @@ wheel:
 
 deb: wheel
 	.venv/bin/python tools/deb.py build/dist
+
+# Not in CI: with the compiler, and in emulation, it takes most of an hour.
+aarch64:
+	@tools/setup test
+	@tools/aarch64 test
+	@tools/aarch64 wheel
+	@tools/aarch64 deb
 
 lock:
 	rm -rf build/lock && python3 -m venv build/lock

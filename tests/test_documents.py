@@ -120,12 +120,9 @@ def parse(command, parent, words):
 
 
 LONGEST_README, LONGEST_EXPLANATION = 1200, 1000
-LONGEST_OF_STRADDLE = 1500
-"""Of the pages `straddle*.md`, until its redesign is described."""
 
 
 def test_pages_stay_short_enough_to_be_read():
     counted = {path.name: len(path.read_text().split()) for path in (ROOT / "docs" / "explanation").glob("*.md")}
-    longest = {name: LONGEST_OF_STRADDLE if name.startswith("straddle") else LONGEST_EXPLANATION for name in counted}
     assert len(README.read_text().split()) <= LONGEST_README
-    assert {name: words for name, words in counted.items() if words > longest[name]} == {}
+    assert {name: words for name, words in counted.items() if words > LONGEST_EXPLANATION} == {}

@@ -33,8 +33,9 @@ def _build_binaries() -> None:
     subprocess.run(["cargo", "build", "--profile", profile, "--locked", *packages], cwd=_ROOT, check=True)
     shutil.rmtree(_SCRIPTS, ignore_errors=True)
     _SCRIPTS.mkdir(parents=True)
+    target = Path(os.environ.get("CARGO_TARGET_DIR", _ROOT / "target"), os.environ.get("CARGO_BUILD_TARGET", ""))
     for name in names:
-        shutil.copy2(_ROOT / "target" / _FOLDERS.get(profile, profile) / name, _SCRIPTS / name)
+        shutil.copy2(target / _FOLDERS.get(profile, profile) / name, _SCRIPTS / name)
     os.environ["MATURIN_PEP517_ARGS"] = f"{os.environ.get('MATURIN_PEP517_ARGS', '')} --profile {profile}"
 
 

@@ -49,10 +49,10 @@ def python_components(library: Path) -> list[Component]:
     return sorted(found)
 
 
-def crates() -> list[Component]:
-    """Give the crates that the programs and the extension are linked with."""
+def crates(machine: str) -> list[Component]:
+    """Give the crates that the programs and the extension for a machine are linked with."""
     command = ["cargo", "metadata", "--format-version=1", "--locked"]
-    command.append("--filter-platform=x86_64-unknown-linux-gnu")
+    command.append(f"--filter-platform={machine}-unknown-linux-gnu")
     known: dict[str, Any] = json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout)
     needs = {
         node["id"]: [one["pkg"] for one in node["deps"] if any(kind["kind"] is None for kind in one["dep_kinds"])]

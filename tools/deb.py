@@ -8,6 +8,7 @@ from __future__ import annotations
 import email
 import gzip
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -27,35 +28,46 @@ DEBIAN = ROOT / "tools" / "debian"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 PYTHONS = ("3.11", "3.12", "3.13")
 """Those of Debian 12 and 13, and the one between them: `Depends` in `debian/control` has no hole."""
-EXTRAS = ("report", "delay")
+EXTRAS = ("report",)
 """What most people use. The engines of the others are several times as large as all else."""
-PLATFORMS = ("manylinux2014_x86_64", *(f"manylinux_2_{minor}_x86_64" for minor in range(17, 35)))
-LEFT_OUT = "setuptools"
-"""pbr names it, but needs it to build packages alone."""
+ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
+"""How Debian names what a wheel is for."""
+PLATFORM = re.compile(r"manylinux_(\d+)_(\d+)_(\w+)")
+PLATFORMS = ("manylinux2014", *(f"manylinux_2_{minor}" for minor in range(17, 35)))
 OF_A_BUILD = {"RECORD", "WHEEL", "auditwheel.cdx.json", "__config__.py", "_build_config.py"}
 """Files that say how a wheel was built: those of the first Python stand for the others."""
 LIBRARY, PROGRAMS = "usr/lib/brimful", "usr/bin"
 DOCUMENTS = "usr/share/doc/brimful"
-COMPLETIONS: dict[str, type[ShellComplete]] = {
-    "usr/share/bash-completion/completions/brimful": BashComplete,
-    "usr/share/zsh/vendor-completions/_brimful": ZshComplete,
-    "usr/share/fish/vendor_completions.d/brimful.fish": FishComplete,
+COMPLETIONS: dict[str, tuple[str, type[ShellComplete]]] = {
+    "bash": ("usr/share/bash-completion/completions/{}", BashComplete),
+    "zsh": ("usr/share/zsh/vendor-completions/_{}", ZshComplete),
+    "fish": ("usr/share/fish/vendor_completions.d/{}.fish", FishComplete),
 }
+DESCRIBED = ("brimful-disk", "brimful-switchd", "brimful-tester")
+"""Programs that write manual pages and completions of themselves."""
 
 
-def fetch_dependencies(directory: Path) -> list[Path]:
+def fetch_dependencies(directory: Path, machine: str) -> list[Path]:
     """Download the wheels of all that is bundled, for each Python, in the versions that brimful is tested with."""
     wanted = [*PROJECT["dependencies"]]
     for extra in EXTRAS:
         wanted += PROJECT["optional-dependencies"][extra]
-    platforms = [f"--platform={platform}" for platform in PLATFORMS]
+    platforms = [f"--platform={platform}_{machine}" for platform in PLATFORMS]
     pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--only-binary=:all:"]
     pip += [*platforms, f"--constraint={ROOT / 'requirements' / 'run.lock'}", f"--dest={directory}"]
     for python in PYTHONS:
         done = subprocess.run([*pip, f"--python-version={python}", *wanted], stderr=subprocess.PIPE, text=True)
         if done.returncode != 0:
             raise SystemExit(f"deb.py: what is bundled for Python {python} cannot be fetched; pip says:\n{done.stderr}")
-    return [wheel for wheel in sorted(directory.glob("*.whl")) if not wheel.name.startswith(LEFT_OUT)]
+    return sorted(directory.glob("*.whl"))
+
+
+def platform_of(wheel: Path) -> tuple[str, str, str]:
+    """Give the C library that a wheel needs, as its major and minor version, and the machine that it is for."""
+    platform = PLATFORM.search(wheel.stem)
+    if platform is None:
+        raise SystemExit(f"deb.py: {wheel.name} is for the Linux that it was built on alone: use make wheel")
+    return platform[1], platform[2], platform[3]
 
 
 def unpack(wheel: Path, tree: Path) -> None:
@@ -89,7 +101,8 @@ def add_manual(tree: Path, version: str) -> None:
     directory.mkdir(parents=True)
     for title, text in manual.pages(version):
         write(directory / f"{title}.1", text)
-    subprocess.run([tree / PROGRAMS / "brimful-switchd", "man", directory], check=True, stdout=subprocess.DEVNULL)
+    for program in DESCRIBED:
+        subprocess.run([tree / PROGRAMS / program, "man", directory], check=True)
     for page in sorted(directory.iterdir()):
         write(page.with_name(f"{page.name}.gz"), gzip.compress(page.read_bytes(), mtime=0))
         page.unlink()
@@ -97,8 +110,11 @@ def add_manual(tree: Path, version: str) -> None:
 
 def add_shared(tree: Path) -> None:
     """Add what other programs read: completions, the unit of systemd, and examples."""
-    for place, shell in COMPLETIONS.items():
-        write(tree / place, shell(group, {}, "brimful", "_BRIMFUL_COMPLETE").source())
+    for shell, (place, completion) in COMPLETIONS.items():
+        write(tree / place.format("brimful"), completion(group, {}, "brimful", "_BRIMFUL_COMPLETE").source())
+        for program in DESCRIBED:
+            printed = subprocess.run([tree / PROGRAMS / program, "completion", shell], check=True, capture_output=True)
+            write(tree / place.format(program), printed.stdout)
     unit = (ROOT / "examples/switch/brimful-switchd.service").read_text().replace("/usr/local/bin/", "/usr/bin/")
     unit = unit.replace(
         "# Copy to /etc/systemd/system, and switch.toml to /etc/brimful.", "# Write /etc/brimful/switch.toml."
@@ -108,9 +124,9 @@ def add_shared(tree: Path) -> None:
     write(tree / DOCUMENTS / "examples/switch.toml", (ROOT / "examples/switch/switch.toml").read_bytes())
 
 
-def add_licences(tree: Path, version: str) -> None:
+def add_licences(tree: Path, version: str, machine: str) -> None:
     """Say what of others is in the package, and under which licences."""
-    crates = bundled.crates()
+    crates = bundled.crates(machine)
     components = [*crates, bundled.vendored(), *bundled.python_components(tree / LIBRARY)]
     texts = f"{DOCUMENTS}/crates-licences.gz"
     write(tree / texts, gzip.compress(bundled.licence_texts(crates).encode(), mtime=0))
@@ -120,7 +136,8 @@ def add_licences(tree: Path, version: str) -> None:
 
 def make_tree(wheel: Path, dependencies: Iterable[Path], tree: Path) -> None:
     """Make the tree of files that the package installs."""
-    _, version, _, _, platform = wheel.stem.split("-")
+    version = wheel.stem.split("-")[1]
+    major, minor, machine = platform_of(wheel)
     for one in (wheel, *dependencies):
         unpack(one, tree)
     shutil.copyfile(DEBIAN / "brimful", tree / PROGRAMS / "brimful")
@@ -128,12 +145,13 @@ def make_tree(wheel: Path, dependencies: Iterable[Path], tree: Path) -> None:
         program.chmod(0o755)
     add_manual(tree, version)
     add_shared(tree)
-    add_licences(tree, version)
+    add_licences(tree, version, machine)
     files = [path for path in tree.rglob("*") if path.is_file()]
     facts = {
         "version": version,
         "kibibytes": sum(path.stat().st_size for path in files) // 1024,
-        "libc": platform.removeprefix("manylinux_").removesuffix("_x86_64").replace("_", "."),
+        "architecture": ARCHITECTURES[machine],
+        "libc": f"{major}.{minor}",
     }
     write(tree / "DEBIAN/control", (DEBIAN / "control").read_text().format_map(facts))
     for script in ("postinst", "prerm", "postrm"):
@@ -153,8 +171,8 @@ def pack(tree: Path, directory: Path) -> Path:
     build = ["dpkg-deb", "--build", "--root-owner-group", "-Zzstd", "-z9", str(tree), str(directory)]
     environment = {**os.environ, "SOURCE_DATE_EPOCH": epoch}
     subprocess.run(build, check=True, stdout=subprocess.DEVNULL, env=environment)
-    version = email.message_from_bytes((tree / "DEBIAN/control").read_bytes())["Version"]
-    return directory / f"brimful_{version}_amd64.deb"
+    facts = email.message_from_bytes((tree / "DEBIAN/control").read_bytes())
+    return directory / f"brimful_{facts['Version']}_{facts['Architecture']}.deb"
 
 
 def main(directory: str) -> None:
@@ -168,7 +186,7 @@ def main(directory: str) -> None:
     with tempfile.TemporaryDirectory() as temporary:
         fetched = Path(temporary, "wheels")
         tree = Path(temporary, "tree")
-        make_tree(wheels[0], fetch_dependencies(fetched), tree)
+        make_tree(wheels[0], fetch_dependencies(fetched, platform_of(wheels[0])[2]), tree)
         print(pack(tree, Path(directory)))
 
 

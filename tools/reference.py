@@ -13,9 +13,11 @@ What `--help` prints, of every command. An option that means the same in an earl
 commands of a group are the sections that follow it. Written by `make docs`.
 """
 OPTION = re.compile(r"^  (-(?:.*\n(?:   .*\n)*))", re.MULTILINE)
+USAGE_ALONE = re.compile(r"\AUsage: .* \[OPTIONS\]\n\n")
 EMPTY_SECTION = re.compile(r"^\S.*:\n(?=\n|\Z)", re.MULTILINE)
 COMMANDS = re.compile(r"^Commands:\n(?:  .*\n)+", re.MULTILINE)
-"""An option with the lines that continue it, a heading whose options all were described, and a list of commands."""
+"""An option with the lines that continue it, the usage of a command without arguments, a heading whose options all were
+described, and a list of commands."""
 HELP = "-h, --help Show this message and exit."
 
 
@@ -32,7 +34,7 @@ def without_repetitions(text: str, described: set[str]) -> str:
             repeated.append(re.findall(r"(?<![\w-])--?[a-z-]+", option[1].split("  ")[0])[-1])
         return ""
 
-    text = COMMANDS.sub("", EMPTY_SECTION.sub("", OPTION.sub(shown, text + "\n")))
+    text = COMMANDS.sub("", EMPTY_SECTION.sub("", OPTION.sub(shown, USAGE_ALONE.sub("", text) + "\n")))
     text = re.sub(r"\n{3,}", "\n\n", text)
     as_before = click.wrap_text(f"As before: {', '.join(repeated)}.", 100) if repeated else ""
     return f"{text.rstrip()}\n\n{as_before}".rstrip()

@@ -96,8 +96,10 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     from brimful.errors import UsageError
     from brimful.files import check_target
+    from brimful.testing import check_page
 
     try:
+        check_page()
         check_target(Path(html), "--brimful-html")
     except UsageError as error:
         raise pytest.UsageError(str(error)) from error

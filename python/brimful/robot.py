@@ -12,7 +12,7 @@ from typing import Any
 from brimful import units
 from brimful.files import check_target, write_atomically
 from brimful.paired.compare import ComparisonResult
-from brimful.testing import RunsOfTest, missed, page_of, regressions
+from brimful.testing import RunsOfTest, check_page, missed, page_of, regressions
 from brimful.throughput.goals import parse_goal
 from brimful.throughput.result import SearchResult
 from brimful.version import VERSION
@@ -38,6 +38,7 @@ class BrimfulLibrary:
         self._directory = Path(runs).absolute()
         self._html = None if html is None else Path(html)
         if self._html is not None:
+            check_page()
             check_target(self._html, "html")
         self._begun: list[RunsOfTest] = []
         self._ended: list[tuple[str, str, Path]] = []

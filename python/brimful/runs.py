@@ -296,8 +296,20 @@ def _begun_run(directory: Path) -> Run | None:
 
 def _cpu_model() -> str:
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return _named_in(Path("/proc/cpuinfo").read_text()) or platform.processor()
     except OSError:
         return platform.processor()
-    models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(models, platform.processor())
+
+
+def _named_in(cpuinfo: str) -> str:
+    r"""Give the first processor's name; kernels of Arm have the numbers of its maker and model only.
+
+    >>> _named_in("processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n")
+    'implementer 0x41, part 0xd0c'
+    """
+    facts: dict[str, str] = {}
+    for line in cpuinfo.splitlines():
+        name, _, value = line.partition(":")
+        facts.setdefault(name.strip(), value.strip())
+    numbers = [f"{name} {facts[f'CPU {name}']}" for name in ("implementer", "part") if f"CPU {name}" in facts]
+    return facts.get("model name") or ", ".join(numbers)

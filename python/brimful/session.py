@@ -6,7 +6,6 @@ says which trials to make, and calculates what they give.
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -15,6 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from brimful.alarm import alarm, undisturbed
+from brimful.ceilings import is_too_slow
 from brimful.errors import MeasureError, one_line
 from brimful.machine.watch import Watch
 from brimful.measurers.base import (
@@ -295,16 +295,6 @@ class Session:
         self._longest_wait_s = max(self._longest_wait_s, trial.elapsed_s - trial.duration_s)
 
 
-_TOO_SLOW = re.compile(
-    r"\boff schedule\b|: (late(?= by\b|[:;,]|$)|too slow|stalled|behind|cannot keep up|could not keep up)"
-    r"|\b(tester|generator|sender|frames|packets|units|IOs)\b"
-    r".*(\blate\b|too slow|not be sent|not sent|stalled|behind|keep up)|stretched|rate was off"
-)
-"""What testers say of themselves where a smaller load would help."""
-LOWER = 0.75
-"""Of a load that the tester cannot offer: the next that is tried."""
-
-
 class SpoiledTooOftenError(MeasureError):
     """A trial was tried as often as allowed, and gave nothing to count; ``trial`` is the last of them."""
 
@@ -315,7 +305,7 @@ class SpoiledTooOftenError(MeasureError):
     @property
     def is_too_slow(self) -> bool:
         """Whether the tester could not offer the load, which says nothing of smaller ones."""
-        return _TOO_SLOW.search(self.trial.invalid or "") is not None
+        return is_too_slow(self.trial.invalid or "")
 
 
 def spoiled_warnings(trials: Sequence[Trial], one: str, *, but: Sequence[str] = ()) -> list[Warning]:

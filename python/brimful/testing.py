@@ -141,6 +141,19 @@ def _ratios(result: ComparisonResult) -> dict[str, float | str]:
     return values
 
 
+def check_page() -> None:
+    """Look whether the page can be made here, before its runs are.
+
+    Raises
+    ------
+    UsageError
+        Naming the extra that is not installed.
+    """
+    from brimful.report.web_page import check_packages
+
+    check_packages()
+
+
 def page_of(made: Sequence[tuple[str, str, Path]], title: str) -> str:
     """Give one HTML page about runs: of each the test, its outcome and the directory."""
     from brimful.report import collection

@@ -10,10 +10,12 @@ from brimful.measurers.base import TrialOutput
 from brimful.measurers.simulated import SimulatedMeasurer
 from brimful.policies import Policies
 from brimful.records import BurstPlan, BurstTest, read_run
+from brimful.report import rendering
 from brimful.throughput.manager import SearchRequest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import Troubled, goal
+from too_slow import TooSlow
 
 SYSTEM = "buffer,capacity=1Mpps,frames=1000,link=2Mpps"
 LONGEST = 1999
@@ -113,7 +115,7 @@ def test_spoiled_bursts_are_repeated_and_not_counted(tmp_path):
     file = read_run(done.path)
     assert done.outcome.result.mean == LONGEST
     (spoiled,) = [trial for trial in file.trials if trial.invalid]
-    assert "frames of the burst were sent" in spoiled.invalid
+    assert "frames of the burst were not sent" in spoiled.invalid
     assert verify_burst(file).findings == []
 
 
@@ -181,3 +183,36 @@ def test_what_was_changed_is_found(tmp_path):
     assert "due is test 0" in verify_burst(msgspec.structs.replace(file, trials=lost)).findings[0]
     without = msgspec.structs.replace(file, others=[one for one in file.others if isinstance(one, BurstTest)])
     assert "the result is recorded as None" in verify_burst(without).findings[0]
+
+
+SLOW = {"throughput": "1Mpps", "on_invalid": "retry:1"}
+
+
+@pytest.mark.parametrize("after", [0, 3, 25])
+def test_bursts_are_at_a_smaller_load_where_the_tester_is_too_slow(tmp_path, after):
+    done = run_burst(request(**SLOW), TooSlow(SYSTEM, most=1.6e6, after=after), out=tmp_path / "run")
+    assert done.outcome.end.reason == "done"
+    exact = longest_burst(1000, 1_500_000, 1_000_000)
+    assert [(test.frames, test.load) for test in done.outcome.tests] == [(exact, 1.5e6)] * 2
+    assert done.outcome.result.corrected_buffer_s * 1.5e6 == pytest.approx(1000, abs=2)
+    file = read_run(done.path)
+    assert file.ceilings == [1.5e6]
+    assert verify_burst(file).findings == []
+    text = rendering.text(file)
+    assert "1.50000 Mpps (the tester could not offer 2.00000 Mpps)" in text
+    assert "bursts are at 1.500 Mpps from here on" in " ".join(text.split())
+    lines = (tmp_path / "run" / "run.jsonl").read_bytes().splitlines(keepends=True)
+    for number in range(2, len(lines), 7):
+        cut = tmp_path / f"cut{number}"
+        cut.mkdir()
+        (cut / "run.jsonl").write_bytes(b"".join(lines[:number]))
+        again = run_burst(request(**SLOW), TooSlow(SYSTEM, most=1.6e6), out=cut, resume=True)
+        assert again.outcome.result == done.outcome.result
+        assert verify_burst(read_run(cut)).findings == []
+
+
+def test_bursts_at_the_throughput_overflow_nothing(tmp_path):
+    done = run_burst(request(**SLOW), TooSlow(SYSTEM, most=1e6), out=tmp_path / "run")
+    assert done.outcome.end.reason == "measurement-failed"
+    assert "bursts at a smaller load would not overflow the device" in done.outcome.end.text
+    assert done.outcome.result is None

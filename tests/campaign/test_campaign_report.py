@@ -7,8 +7,8 @@ import msgspec
 import pytest
 from brimful.errors import UsageError
 from brimful.records import End, GoalResult, Member
-from brimful.report import styles
-from brimful.report.campaign import comparison, export, figures, html, model, tables, text
+from brimful.report import rendering, styles
+from brimful.report.campaign import comparison, figures, model, tables
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from invented_campaign import IMIX, RESULTS, campaign, member_run
@@ -20,7 +20,7 @@ BROKEN = campaign(
 ONE_SIZE = campaign({key: found for key, found in RESULTS.items() if key[1] == "64"})
 EMPTY = campaign(members=[], ends=[])
 CASES = {"whole": campaign(), "interrupted": BROKEN, "one-size": ONE_SIZE, "empty": EMPTY}
-PAGES = {name: html.render(model.build(file)) for name, file in CASES.items()}
+PAGES = {name: rendering.page(file) for name, file in CASES.items()}
 
 
 def cell(report, measurer, size):
@@ -29,18 +29,14 @@ def cell(report, measurer, size):
 
 @pytest.mark.parametrize("name", CASES)
 def test_text(name, snapshot):
-    from brimful.report.campaign.text import render
-
-    assert render(model.build(CASES[name])) == snapshot
+    assert rendering.text(CASES[name]) == snapshot
 
 
 def test_summary_is_a_part_of_the_report_and_colour_is_for_terminals():
-    from brimful.report.campaign.text import render, summary
-
-    report = model.build(campaign())
-    assert summary(report).rstrip() in render(report)
-    assert "\x1b[31m" in render(report, style=styles.coloured)
-    assert re.sub(r"\x1b\[\d*m", "", render(report, style=styles.coloured)) == render(report)
+    plain, coloured = rendering.text(campaign()), rendering.text(campaign(), style=styles.coloured)
+    assert rendering.summary(campaign()).rstrip() in plain
+    assert "\x1b[31m" in coloured
+    assert re.sub(r"\x1b\[\d*m", "", coloured) == plain
 
 
 def test_the_numbers_of_a_cell():
@@ -81,11 +77,11 @@ def test_least_values_are_in_no_mean():
 
 
 def test_what_goals_ask_of_the_delay_is_shown_where_one_asks():
-    assert "p99 delay" not in tables.goals(model.build(campaign())).heads
+    assert "p99 delay" not in tables.goals(model.build(campaign())).names
     ndr, pdr = NDR_AND_PDR
     limited = msgspec.structs.replace(campaign().run, goals=[ndr, msgspec.structs.replace(pdr, delay_limit_s=1e-3)])
     made = tables.goals(model.build(campaign(run=limited)))
-    place = made.heads.index("p99 delay")
+    place = made.names.index("p99 delay")
     assert [row[place] for row in made.rows] == ["any", "1 ms"]
 
 
@@ -95,7 +91,7 @@ def test_failed_searches_are_counted_apart():
 
 
 def test_json_is_what_the_model_says():
-    facts = json.loads(export.to_json(campaign()))
+    facts = json.loads(rendering.to_json(campaign()))
     assert facts["kind"] == "campaign"
     assert facts["planned"] == 18
     assert len(facts["members"]) == 18
@@ -109,10 +105,11 @@ def test_units_that_are_not_frames_have_no_bits_and_do_not_share_an_axis():
         else msgspec.structs.replace(each, run=msgspec.structs.replace(each.run, load_unit="requests/s"))
         for each in campaign().members
     ]
-    report = model.build(campaign(members=mixed))
+    file = campaign(members=mixed)
+    report = model.build(file)
     assert cell(report, "lab:router", "64").goals[0].bits_l2 is None
     assert cell(report, "lab:router", "64").link_rate is None
-    assert "<svg" not in html.render(report)
+    assert "<svg" not in rendering.page(file)
     assert "requests/s" in str(tables.throughput(report).rows)
 
 
@@ -131,15 +128,16 @@ def test_a_line_for_each_goal_and_measurer(quantity):
 
 def test_repeats_that_agree_are_known_as_well_as_their_bounds():
     same = {("lab:bridge", "64"): [(997.2e3, 1e6)] * 3}
-    report = model.build(campaign(same))
+    file = campaign(same)
+    report = model.build(file)
     ndr = report.cells[0].goals[0]
     assert ndr.spread.deviation == 0
     # One frame in a trial of a second, on two interfaces.
     assert ndr.spread.interval == pytest.approx((997.2e3 - 0.5, 997.2e3 * 1.004 + 0.5), rel=1e-12)
     (row, _) = tables.throughput(report).rows
     assert "997.2 kpps to 1.001 Mpps" in row
-    assert "997.2 kpps to 1.001 Mpps" in text.render(report)
-    assert "997.2 kpps to 1.001 Mpps" in " ".join(html.render(report).replace("&nbsp;", " ").split())
+    assert "997.2 kpps to 1.001 Mpps" in rendering.text(file)
+    assert "997.2 kpps to 1.001 Mpps" in " ".join(rendering.page(file).replace("&nbsp;", " ").split())
 
 
 def test_an_interval_has_its_unit_once_where_both_ends_have_the_same():
@@ -201,16 +199,14 @@ def campaigns(draw):
 
 @given(campaigns())
 def test_text_and_json_take_any_campaign(file):
-    from brimful.report.campaign.text import render
-
-    assert render(model.build(file))
-    assert json.loads(export.to_json(file))["kind"] == "campaign"
+    assert rendering.text(file)
+    assert json.loads(rendering.to_json(file))["kind"] == "campaign"
 
 
 @given(campaigns())
 @settings(max_examples=10)
 def test_pages_take_any_campaign(file):
-    page = html.render(model.build(file))
+    page = rendering.page(file)
     assert page.endswith("</html>\n")
     assert "<script" not in page
     assert "<b>&" not in page
@@ -223,11 +219,11 @@ def test_a_comparison_says_what_changed_where():
     }
     found = comparison.build([campaign(slower)], [campaign()], tolerance=0.02)
     assert found.regressed
-    shown = comparison.render(found)
+    shown = rendering.text_of(comparison.document(found))
     assert "lab:bridge, 64, ndr: A regression." in shown
     same = comparison.build([campaign()], [campaign()], tolerance=0.02)
     assert not same.regressed
-    assert json.loads(comparison.to_json(same))["regressed"] is False
+    assert json.loads(rendering.facts_as_json(comparison.document(same)))["regressed"] is False
 
 
 def failed(member):
@@ -272,8 +268,8 @@ def test_searches_without_a_value_are_left_out_of_a_comparison_and_named(how, re
     assert found.lost == ["lab:bridge, 64"]
     assert set(named) <= set(found.left_out)
     assert "lab:bridge, 64" not in [cell.title for cell in found.cells]
-    assert f"  - {named[0]}" in comparison.render(found)
-    assert json.loads(comparison.to_json(found))["lost"] == ["lab:bridge, 64"]
+    assert f"  - {named[0]}" in rendering.text_of(comparison.document(found))
+    assert json.loads(rendering.facts_as_json(comparison.document(found)))["lost"] == ["lab:bridge, 64"]
 
     for new in ([none, whole], [whole, none]):
         assert comparison.build(new, [whole]).lost == []

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 from brimful.errors import UsageError
 from brimful.records import Machine, MeasurerFacts, encode
-from brimful.report import words
-from brimful.report.throughput import comparison, comparison_html, comparison_text, export
+from brimful.report import rendering, words
+from brimful.report.throughput import compared, comparison
 from support import brimful
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "report"))
@@ -31,6 +31,14 @@ def scaled(factor, run_id="scaled", name="regular"):
     return msgspec.structs.replace(with_run(file, run_id=run_id), goal_results=results)
 
 
+def text_of(report):
+    return rendering.text_of(compared.document(report))
+
+
+def page_of(report):
+    return rendering.page_of(compared.document(report))
+
+
 def write(path, file):
     records = [file.run, *file.trials, *file.bounds, *file.goal_results, *file.ends]
     path.write_bytes(b"".join(encode(record) for record in records))
@@ -49,7 +57,7 @@ def write(path, file):
 def test_text(name, new, baseline, snapshot):
     tolerance = None if name.endswith("another baseline") else 0.05
     report = comparison.build([scaled(part) for part in new], [scaled(part) for part in baseline], tolerance=tolerance)
-    assert comparison_text.render(report) == snapshot
+    assert text_of(report) == snapshot
     assert report.regressed == (name == "regression")
 
 
@@ -58,9 +66,7 @@ def test_what_so_many_repeats_could_have_shown_is_said_whatever_the_verdict(fact
     new, baseline = ([scaled(part * side) for part in (1.0, 1.001, 0.999)] for side in (factor, 1.0))
     report = comparison.build(new, baseline, tolerance=0.05)
     detectable = words.share(report.goals[0].comparison.detectable)
-    assert f"only a loss of {detectable} or more would be detected" in comparison_text.render(report).replace(
-        "\n  ", " "
-    )
+    assert f"only a loss of {detectable} or more would be detected" in text_of(report).replace("\n  ", " ")
 
 
 @pytest.mark.parametrize(
@@ -96,7 +102,7 @@ def test_less_than_the_min_load_is_a_value():
 def test_an_interval_of_95_percent_is_called_so_only_where_the_spread_is_known():
     def shown(runs):
         report = comparison.build([scaled(1.0)] * runs, [scaled(1.0)] * runs)
-        return [text.replace("\xa0", " ") for text in (comparison_text.render(report), comparison_html.render(report))]
+        return [text.replace("\xa0", " ") for text in (text_of(report), page_of(report))]
 
     assert all("95 %" not in text and "range by bounds" in text.lower() for text in shown(1))
     assert all("95 % interval" in text and "range by bounds" not in text.lower() for text in shown(2))
@@ -104,7 +110,7 @@ def test_an_interval_of_95_percent_is_called_so_only_where_the_spread_is_known()
 
 def test_a_least_value_against_a_value(snapshot):
     irregular = with_run(example("irregular"), max_load=2e6)
-    assert comparison_text.render(comparison.build([irregular], [example("regular")])) == snapshot
+    assert text_of(comparison.build([irregular], [example("regular")])) == snapshot
 
 
 @pytest.mark.parametrize(
@@ -158,14 +164,14 @@ def test_the_command(tmp_path):
 
 
 def test_loads_of_a_page_have_one_unit():
-    page = comparison_html.render(comparison.build([scaled(1.0)], [scaled(1.05)])).replace("\xa0", " ")
+    page = page_of(comparison.build([scaled(1.0)], [scaled(1.05)])).replace("\xa0", " ")
     assert "kpps" not in page
     assert "0.9739 Mpps" in page
     assert "1.0226 Mpps" in page
 
 
 def test_no_line_breaks_within_an_option():
-    page = comparison_html.render(comparison.build([scaled(1.0)], [scaled(1.05)]))
+    page = page_of(comparison.build([scaled(1.0)], [scaled(1.05)]))
     assert 'give a <span class="option">--tolerance</span> above' in page
 
 
@@ -178,7 +184,7 @@ def test_runs_whose_machine_was_not_quiet_are_named():
     report = comparison.build([busy, calm], [example("regular")])
     line = "The machine of busy was not quiet: others took 31 % of the processors, CPU speed varied by 4.2 %."
     assert report.not_quiet == [line]
-    assert line in comparison_text.render(report).replace("\n  ", " ")
-    assert words.keep_units(line) in comparison_html.render(report)
-    assert json.loads(export.comparison_to_json(report))["not_quiet"] == [line]
+    assert line in " ".join(text_of(report).split())
+    assert words.keep_units(line) in page_of(report)
+    assert json.loads(rendering.facts_as_json(compared.document(report)))["not_quiet"] == [line]
     assert comparison.build([calm], [example("regular")]).not_quiet == []

@@ -8,7 +8,7 @@ import pytest
 from brimful.delay.estimates import DEVICE, WIRE
 from brimful.delay.loop import DelayLoop
 from brimful.machine.watch import Watch
-from brimful.measurers.base import Description, TrialOutput
+from brimful.measurers.base import Description, InvalidTrialError, TrialOutput
 from brimful.policies import FailurePolicy, Policies
 from brimful.records import End, Trial
 from delay_cases import plan
@@ -66,3 +66,29 @@ def test_the_time_that_is_left_tends_to_zero():
     assert seen[0].remaining_s == pytest.approx(seen[0].trials * plan().trial_s)
     # These take no time.
     assert seen[-1].remaining_s < 0.1
+
+
+class Slow(Steady):
+    """The same behind a tester that cannot offer more than a load."""
+
+    def __init__(self, most):
+        self._most = most
+
+    def measure(self, load, duration_s, *, stop_above=None):
+        if load > self._most:
+            raise InvalidTrialError("the tester was late by 3 ms")
+        return super().measure(load, duration_s)
+
+
+def test_a_load_that_the_tester_cannot_offer_has_no_delay_and_others_have():
+    loads = [5_000.0, 10_000.0, 20_000.0]
+    asked = plan(loads=loads)
+    policies, records = Policies(FailurePolicy(1), FailurePolicy()), []
+    slow = {DEVICE: Slow(loads[0]), WIRE: Steady()}
+    outcome = DelayLoop(asked, slow, policies, sink=records.append).run()
+    assert outcome.end.reason == "done"
+    assert {found.load for found in outcome.delays} == {loads[0]}
+    ceilings = [record.load for record in records if getattr(record, "code", "") == "tester-ceiling"]
+    assert ceilings == [loads[0]]
+    none = DelayLoop(asked, {DEVICE: Slow(0.0), WIRE: Steady()}, policies).run()
+    assert none.end.reason == "measurement-failed"

@@ -1,6 +1,7 @@
 """What one trial says of the delay: decoded histograms, both directions together, replies that cannot be."""
 
 import base64
+import contextlib
 import json
 import zlib
 
@@ -138,3 +139,21 @@ def test_a_histogram_that_is_none_is_one_line(content):
     for text in texts:
         with pytest.raises(RecordError, match="cannot be decoded"):
             DelayHistogram.decode(text, where="here")
+
+
+@given(nanoseconds, st.lists(st.tuples(st.integers(0, 80), st.integers(0, 255)), min_size=1, max_size=4))
+def test_a_spoiled_histogram_is_one_line_or_another_one(times, changes):
+    content = bytearray(base64.b64decode(plain(times)))
+    for at, byte in changes:
+        content[at % len(content)] = byte
+    with contextlib.suppress(RecordError):
+        DelayHistogram.decode(base64.b64encode(content).decode(), where="here")
+
+
+@pytest.mark.parametrize("length", [9, 0xFFFFFFFF])
+def test_a_histogram_of_numbers_that_cannot_be_is_one_line(length):
+    header = base64.b64decode(plain([1000]))[:40]
+    content = header[:4] + length.to_bytes(4, "big") + header[8:] + b"\xff" * 9
+    for text in (content, b"\x1c\x84\x93\x14" + bytes(4) + zlib.compress(content)):
+        with pytest.raises(RecordError, match="cut short, or its numbers cannot be"):
+            DelayHistogram.decode(base64.b64encode(text).decode(), where="here")

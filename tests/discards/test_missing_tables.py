@@ -14,7 +14,7 @@ from brimful.discards.modes import Mode
 from brimful.discards.speed_tests.completing import TRACES
 from brimful.discards.store import Partition
 from brimful.records import Finding
-from brimful.report.discards import text
+from brimful.report import rendering
 
 SITES = ("abc01", "abc02")
 TABLES = ("samples", "tests", "traces")
@@ -77,4 +77,4 @@ def test_a_report_says_what_there_is(whole, tmp_path, kinds, mode):
     }
     for code, table in (("excluded", "samples"), ("affected", "tests")):
         assert shown[code] == {site for site, kind in zip(SITES, kinds, strict=True) if table in kind}
-    assert text.render(run)
+    assert rendering.text(run)

@@ -147,7 +147,7 @@ def test_pause_frames_have_a_finding_a_column_and_a_figure(run):
     view = model.build(run)
     (sites,) = [table for table in tables.make_tables(view) if table.key == "sites"]
     row = next(row for row in sites.rows if row[0] == "paused")
-    assert dict(zip(sites.heads, row, strict=True))["pauses sent"] == "504"
+    assert dict(zip(sites.names, row, strict=True))["pauses sent"] == "504"
     keys = {page.key for page in figures.make_pages(view)}
     assert {"8-inbound-discards", "9-machine-discards", "10-pauses-received", "11-pauses-sent"} <= keys
 

@@ -17,7 +17,7 @@ from brimful.discards.modes import Mode
 from brimful.discards.schema import Flag
 from brimful.discards.store import Partition, Store
 from brimful.records import read_run
-from brimful.report.discards import text
+from brimful.report import rendering
 from support import brimful
 
 DAYS = [datetime.date(2018, 2, 20), datetime.date(2018, 3, 1), datetime.date(2018, 3, 20)]
@@ -253,8 +253,8 @@ def test_utilisation_needs_a_capacity(world, run):
     rates, shares = points(given, "uplink_rate/abc01"), points(given, "uplink_utilisation/abc01")
     assert [y for _, y in shares] == pytest.approx([y / 1e9 for _, y in rates], rel=1e-5)
     assert given.run.source["sites"] == ["abc01"]
-    assert "of its capacity" in text.render(given)
-    assert "of its capacity" not in text.render(run)
+    assert "of its capacity" in rendering.text(given)
+    assert "of its capacity" not in rendering.text(run)
 
 
 def test_the_same_store_gives_the_same_record(world, run):

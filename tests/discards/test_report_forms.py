@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from brimful.errors import UsageError
 from brimful.records import encode, read_run
-from brimful.report import paper
-from brimful.report.discards import comparison, export, html, text
+from brimful.report import paper, rendering
+from brimful.report.discards import comparison, document
 from hypothesis import given
 from hypothesis import strategies as st
 from invented_records import HOSTILE, SITES, Finding, Warning, days_of, made, made_run, record, series, unix
@@ -62,29 +62,29 @@ EDGES = {
 
 @cache
 def page_of(name):
-    return html.render(EDGES[name])
+    return rendering.page(EDGES[name])
 
 
 @pytest.mark.parametrize("name", ["two", "no-discards", "no-tests", "odd", "empty"])
 def test_text(name, snapshot):
-    assert text.render(EDGES[name], columns=90) == snapshot
+    assert rendering.text(EDGES[name], columns=90) == snapshot
 
 
 @pytest.mark.parametrize(
     ("name", "columns"), [("two", 60), ("two", 80), ("two", 140), ("no-tests", 60), ("odd", 80), ("empty", 60)]
 )
 def test_text_fits_the_terminal(name, columns):
-    lines = text.render(EDGES[name], columns=columns).split("\n")
+    lines = rendering.text(EDGES[name], columns=columns).split("\n")
     assert max(map(len, lines)) <= columns
 
 
 def test_a_terminal_does_not_obey_a_record():
-    shown = text.render(hostile())
+    shown = rendering.text(hostile())
     assert all(character.isprintable() or character in "\n\xa0\u202f" for character in shown)
 
 
 def test_all_numbers_of_a_narrow_table_are_there():
-    wide, narrow = (text.render(EDGES["two"], columns=columns).split() for columns in (200, 60))
+    wide, narrow = (rendering.text(EDGES["two"], columns=columns).split() for columns in (200, 60))
     assert set(wide) - set(narrow) == set()
 
 
@@ -119,12 +119,12 @@ def test_a_page_fits_and_is_quiet(name, width):
 def test_the_page_of_the_whole_published_platform_stays_small():
     file = made()
     assert sum(len(one.points) for one in file.series) > 150_000
-    assert len(html.render(file)) < 5_000_000
+    assert len(rendering.page(file)) < 5_000_000
 
 
 def test_json_has_everything():
     file = EDGES["two"]
-    content = json.loads(export.to_json(file))
+    content = json.loads(rendering.to_json(file))
     assert {name: len(one["points"]) for name, one in content["series"].items()} == {
         one.name: len(one.points) for one in file.series
     }
@@ -155,7 +155,7 @@ codes = st.sampled_from(
 )
 def test_any_record_becomes_text(findings, named):
     lines = [series(name, points) for name, points in named]
-    assert text.render(record(made_run(), lines, findings))
+    assert rendering.text(record(made_run(), lines, findings))
 
 
 def saved(file, directory):
@@ -168,7 +168,7 @@ def test_a_saved_run_is_shown_in_every_form(tmp_path):
     run = saved(EDGES["two"], tmp_path / "run")
     assert msgspec.structs.replace(read_run(run), path=EDGES["two"].path) == EDGES["two"]
     shown = brimful("report", run, cwd=tmp_path, check=0)
-    assert shown.stdout == text.render(EDGES["two"])
+    assert shown.stdout == rendering.text(EDGES["two"])
     brimful("report", run, "--html", "r.html", "--pdf", "r.pdf", "--png", "figures", cwd=tmp_path, check=0)
     assert (tmp_path / "r.html").read_text() == page_of("two")
     assert (tmp_path / "r.pdf").read_bytes() == paper.render(page_of("two"))
@@ -204,8 +204,8 @@ def test_runs_of_two_kinds_are_not_compared():
 
 
 def test_the_marks_of_more_sites_than_a_page_can_have_are_pixels(monkeypatch):
-    monkeypatch.setattr(html, "MANY_POINTS", 100)
-    page = html.render(EDGES["two"])
+    monkeypatch.setattr(document, "MANY_POINTS", 100)
+    page = rendering.page(EDGES["two"])
     assert page.count("<image") >= 7
     assert "<marker" not in page
     assert page.count("<figure") == page_of("two").count("<figure")

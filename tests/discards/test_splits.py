@@ -11,7 +11,8 @@ from brimful.discards import daily, record, schema, splits
 from brimful.discards.engine import connect_duckdb
 from brimful.discards.store import Partition, Store
 from brimful.errors import UsageError
-from brimful.report.discards import html, model, png, text
+from brimful.report import rendering
+from brimful.report.discards import model, png
 from brimful.report.discards.splits import make_pages
 from support import brimful
 
@@ -232,9 +233,9 @@ def test_more_colours_than_looks_go_on_in_a_further_figure():
 
 
 def test_all_forms_show_it(run, tmp_path):
-    shown = text.render(run)
+    shown = rendering.text(run)
     assert "Discards of the uplink by metro" in shown
-    assert "Median download rate of clients by site, protocol" in html.render(run)
+    assert "Median download rate of clients by site, protocol" in rendering.page(run)
     names = {path.name for path in png.write(run, tmp_path)}
     assert {"split-1-1.png", "split-7-1.png"} <= names
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from brimful.records import Finding, Fit, Run, RunFile, Series, Solution, Warning
-from brimful.report.iocost import html
+from brimful.report import rendering
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -159,9 +159,9 @@ def any_runs(draw):
 @settings(max_examples=40)
 @given(any_runs())
 def test_any_run_becomes_a_page(file):
-    assert html.render(file).endswith("</html>\n")
+    assert rendering.page(file).endswith("</html>\n")
 
 
 @pytest.mark.parametrize("name", EDGES)
 def test_the_same_run_gives_the_same_page(name):
-    assert html.render(EDGES[name]) == html.render(EDGES[name])
+    assert rendering.page(EDGES[name]) == rendering.page(EDGES[name])

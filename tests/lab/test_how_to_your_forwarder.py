@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from bpf_object import XDP_PASS, same_for_all, write_xdp_object
 from support import ROOT
 from test_documents import blocks
 from test_how_to_commands import read_until
@@ -28,6 +29,7 @@ def directory(tmp_path):
     (source,), (script,) = blocks(PAGE, "c"), blocks(PAGE, "bash")
     (tmp_path / "fwd.c").write_text(source)
     (tmp_path / "bridge.sh").write_text(script)
+    write_xdp_object(tmp_path / "filter.o", same_for_all(XDP_PASS))
     subprocess.run(["sh", "-ec", COMMANDS[0]], cwd=tmp_path, check=True)
     (tmp_path / "Makefile").write_text(f"fwd: fwd.c\n\t{COMMANDS[0]}\n")
     git = "git -c user.name=a -c user.email=a@example.com"

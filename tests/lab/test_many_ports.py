@@ -7,6 +7,7 @@ import pytest
 from brimful.errors import UsageError
 from brimful.lab import Lab, links, permitted
 from brimful.measurers.base import InvalidTrialError, Settings, TrialOutput
+from brimful.measurers.stations import port_count
 from brimful.measurers.tester import open_lab_measurer
 from support import brimful
 
@@ -36,9 +37,9 @@ def matrix(output: TrialOutput) -> dict[tuple[str, str], int]:
     return {(way["from"], way["to"]): way["sent"] for way in output.directions}
 
 
-@pytest.mark.parametrize("device", ["switch,ports=8", "bridge,ports=4", "ovs,ports=4"])
+@pytest.mark.parametrize("device", ["switch,ports=8", "bridge,ports=4", "ovs,ports=4", "bridge,ports=4,senders=2"])
 def test_a_full_mesh_loses_no_frame_and_starves_no_port(own_interfaces, device):
-    output, count = trial(device, "--pattern=mesh"), int(device[-1])
+    output, count = trial(device, "--pattern=mesh"), port_count(f"lab:{device}")
     assert (output.intended, output.sent, output.lost) == (count * FRAMES, count * FRAMES, 0)
     assert (output.duplicated, output.reordered, output.late) == (0, 0, 0)
     # Open vSwitch floods some frames of flows that its data path has not taken over yet.
@@ -53,6 +54,25 @@ def test_a_full_mesh_loses_no_frame_and_starves_no_port(own_interfaces, device):
     shares = {way["sent"] for way in output.directions}
     assert shares <= {FRAMES // (count - 1), FRAMES // (count - 1) + 1}
     assert output.extra["slip_frames"] >= 1
+
+
+def test_threads_that_share_a_port_send_what_one_would(own_interfaces):
+    output = trial("wire,senders=4", "--flows=4", "--back-end=packet", "--frame-size=imix")
+    assert matrix(output) == {("ta", "tb"): FRAMES, ("tb", "ta"): FRAMES}
+    assert (output.lost, output.duplicated, output.reordered) == (0, 0, 0)
+    sent = [cost["sent"] for cost in output.extra["cost"] if cost["thread"] == "sender"]
+    assert (len(sent), sum(sent)) == (4, 2 * FRAMES)
+    assert all(count >= FRAMES / 2 - 12 for count in sent), "each but for a turn of the sizes"
+
+
+def test_senders_that_cannot_share_are_wrong_usage():
+    for device, arguments, reason in [
+        ("wire,senders=3", [], "--senders 3: 2 of the ports send, and as many threads for each"),
+        ("wire,senders=4", ["--flows=3"], "give --flows 2 or a multiple"),
+        ("wire,senders=two", [], "two"),
+    ]:
+        with pytest.raises(UsageError, match=reason):
+            trial(device, *arguments)
 
 
 @pytest.mark.parametrize(

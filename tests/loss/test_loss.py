@@ -21,6 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from loss.losing import PLAN, invented_run
 from support import brimful
+from too_slow import TooSlow
 
 SHORT = ("--trial", "100ms", "--rest", "10ms", "--quiet")
 
@@ -219,3 +220,57 @@ def test_the_intervals_hold_the_loss_of_systems_with_noise():
         outcome = LossLoop(plan, Unsteady(seed), Policies()).run()
         inside += [one.low <= 1 - 1e6 / one.load <= one.high for one in outcome.losses]
     assert 0.9 <= sum(inside) / len(inside) <= 0.99
+
+
+STEADY = "sharp,capacity=1Mpps"
+SLOW_REQUEST = msgspec.structs.replace(
+    REQUEST, search=msgspec.structs.replace(REQUEST.search, on_invalid="retry:1"), load_step=0.1
+)
+
+
+def test_a_load_that_the_tester_cannot_offer_is_marked_and_lower_ones_are_measured(tmp_path):
+    found = run_loss(SLOW_REQUEST, TooSlow(STEADY, most=1.65e6), out=tmp_path / "run")
+    assert found.outcome.end.reason == "done"
+    assert [one.load for one in found.outcome.losses] == pytest.approx([1.6e6, 1.4e6, 1.2e6, 1e6, 0.8e6])
+    file = read_run(tmp_path / "run")
+    assert file.ceilings == pytest.approx([1.8e6, 1.6e6])
+    assert verify_loss(file).findings == []
+    text = rendering.text(file)
+    assert text.count("not offered: the tester reaches 1.600 Mpps") == 2
+    assert "the tester could not offer 2.000 Mpps on schedule" in text
+    # Each load is tried twice, once: the second sweep leaves it out.
+    assert [trial.load for trial in file.trials if trial.invalid] == pytest.approx([2e6, 2e6, 1.8e6, 1.8e6])
+
+
+@pytest.mark.parametrize("at", range(1, 16, 3))
+def test_a_run_below_a_ceiling_goes_on_as_if_nothing_had_been(tmp_path, at):
+    whole = run_loss(SLOW_REQUEST, TooSlow(STEADY, most=1.65e6), out=tmp_path / "whole")
+    lines = (tmp_path / "whole" / "run.jsonl").read_bytes().splitlines(keepends=True)
+    (tmp_path / "cut").mkdir()
+    (tmp_path / "cut" / "run.jsonl").write_bytes(b"".join(lines[: 1 + at]))
+    done = run_loss(SLOW_REQUEST, TooSlow(STEADY, most=1.65e6), out=tmp_path / "cut", resume=True)
+    shape = [(one.load, one.trials) for one in whole.outcome.losses]
+    assert [(one.load, one.trials) for one in done.outcome.losses] == shape
+    assert verify_loss(read_run(tmp_path / "cut")).findings == []
+
+
+def test_a_tester_that_can_offer_no_load_ends_the_run(tmp_path):
+    found = run_loss(SLOW_REQUEST, TooSlow(STEADY, most=0), out=tmp_path / "run")
+    assert found.outcome.end.reason == "measurement-failed"
+    assert found.outcome.losses == []
+    broken = run_loss(SLOW_REQUEST, TooSlow(STEADY, most=0, reason="the link is down"), out=tmp_path / "other")
+    assert broken.outcome.end.trials == 2
+
+
+def test_loads_that_rise_end_at_the_ceiling():
+    plan = LossPlan(loads=[0.5e6, 1.5e6, 2e6, 1e6], reference=2e6, duration_s=0.1, sweeps=2, until_lossless=False)
+    records = []
+    found = LossLoop(plan, TooSlow(STEADY, most=1.2e6), Policies(), sink=records.append).run()
+    assert found.end.reason == "done"
+    assert [(one.load, one.trials) for one in found.losses] == [(1e6, 2), (0.5e6, 2)]
+
+
+def test_a_load_that_was_offered_once_keeps_its_trial():
+    plan = LossPlan(loads=[2e6, 1e6], reference=2e6, duration_s=0.1, sweeps=2, until_lossless=False)
+    found = LossLoop(plan, TooSlow(STEADY, most=1.2e6, after=2), Policies()).run()
+    assert [(one.load, one.trials) for one in found.losses] == [(2e6, 1), (1e6, 2)]

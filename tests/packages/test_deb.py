@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import zipfile
+from pathlib import Path
 
 import click
 import pytest
@@ -42,7 +43,8 @@ def test_every_command_has_a_manual_page_that_man_can_read(tree):
     directory = tree / "usr/share/man/man1"
     for command in commands(group, "brimful"):
         assert (directory / f"{command}.1.gz").exists(), command
-    assert (directory / "brimful-switchd.1.gz").exists()
+    for program in ("disk", "switchd", "switchd-ofctl", "tester", "tester-stations"):
+        assert (directory / f"brimful-{program}.1.gz").exists(), program
     page = gzip.decompress((directory / "brimful-search.1.gz").read_bytes()).decode()
     assert re.search(r"^\.TP\n\\fB\\-m, \\-\\-measurer SPEC\\fR\n", page, re.MULTILINE)
     shown = subprocess.run(["man", "-l", directory / "brimful-search.1.gz"], capture_output=True, text=True)
@@ -58,6 +60,33 @@ def test_shells_find_completions(tree):
     assert "complete -o nosort -F _brimful" in (tree / "usr/share/bash-completion/completions/brimful").read_text()
     assert (tree / "usr/share/zsh/vendor-completions/_brimful").read_text().startswith("#compdef brimful")
     assert "--command brimful" in (tree / "usr/share/fish/vendor_completions.d/brimful.fish").read_text()
+
+
+@pytest.mark.parametrize("program", ["brimful-disk", "brimful-switchd", "brimful-tester"])
+def test_shells_find_completions_of_programs(tree, program):
+    bash = tree / "usr/share/bash-completion/completions" / program
+    function = f"_{program.replace('-', '__')}"
+    ask = f'. "$1"; COMP_WORDS=({program} --); COMP_CWORD=1; {function} {program} --; echo "${{COMPREPLY[@]}}"'
+    found = subprocess.run(["bash", "-c", ask, "bash", bash], capture_output=True, text=True, check=True).stdout
+    assert {"--device" if program == "brimful-disk" else "--port", "--help"} <= {*found.split()}
+    assert (tree / "usr/share/zsh/vendor-completions" / f"_{program}").read_text().startswith(f"#compdef {program}")
+    assert f"complete -c {program}" in (tree / f"usr/share/fish/vendor_completions.d/{program}.fish").read_text()
+
+
+@pytest.mark.parametrize(
+    ("tag", "expected"),
+    [
+        ("manylinux_2_34_x86_64", ("2", "34", "x86_64")),
+        ("manylinux_2_17_aarch64.manylinux2014_aarch64", ("2", "17", "aarch64")),
+    ],
+)
+def test_the_machine_and_its_library_are_those_of_the_wheel(deb, tag, expected):
+    assert deb.platform_of(Path(f"brimful-0.1.0-cp311-abi3-{tag}.whl")) == expected
+
+
+def test_a_wheel_for_one_linux_alone_makes_no_package(deb):
+    with pytest.raises(SystemExit, match=r"^deb\.py: .* is for the Linux that it was built on alone: use make wheel$"):
+        deb.platform_of(Path("brimful-0.1.0-cp311-abi3-linux_x86_64.whl"))
 
 
 def test_the_unit_starts_a_program_of_the_package(tree):

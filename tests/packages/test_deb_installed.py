@@ -20,7 +20,7 @@ NOT_OURS = ("dev", "proc", "sys", "run", "var/cache", "var/lib/apt", "var/lib/dp
 def package(deb, wheel, tmp_path_factory):
     directory = tmp_path_factory.mktemp("package")
     try:
-        dependencies = deb.fetch_dependencies(directory / "wheels")
+        dependencies = deb.fetch_dependencies(directory / "wheels", deb.platform_of(wheel)[2])
     except SystemExit as error:
         if "NewConnectionError" in str(error) or "Temporary failure" in str(error):
             pytest.skip("the wheels that the package bundles cannot be fetched here")
@@ -133,5 +133,5 @@ def use(root):
     searched = within(root, f"cd /srv; {unprivileged} brimful search -m sim:sharp --preset quick --out /srv/found")
     assert "regular" in searched
     within(root, "brimful report /srv/found --html /tmp/report.html --pdf /tmp/report.pdf")
-    within(root, "rm /tmp/report.*; cd /usr/lib/brimful; python3 -Bc 'import hdrh.histogram'")
+    within(root, "rm /tmp/report.*")
     assert "Find how much load something takes at given loss" in " ".join(within(root, "man brimful-search").split())

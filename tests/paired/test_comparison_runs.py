@@ -15,7 +15,7 @@ from brimful.errors import UsageError
 from brimful.measurers.base import InvalidTrialError, TrialOutput
 from brimful.measurers.simulated import SimulatedMeasurer
 from brimful.paired.beds import OwnBeds, run_command, share_a_place
-from brimful.paired.calibration import Calibration, capacity_of
+from brimful.paired.calibration import capacity_of
 from brimful.paired.loop import PairedLoop
 from brimful.paired.manager import run_comparison
 from brimful.paired.planner import Planner
@@ -26,7 +26,7 @@ from brimful.report import rendering
 from brimful.report.exports import results_as_prometheus
 from brimful.report.paired import model
 from comparing import Drifting, Weather, compare_simulated, request
-from support import brimful, sharp
+from support import brimful
 
 A, B = "noisy,capacity=1Mpps,seed=3", "noisy,capacity=0.95Mpps,seed=4"
 
@@ -91,28 +91,6 @@ def test_a_queue_is_found_by_trials_of_two_lengths_and_subtracted():
     )
     assert [warning.code for warning in noisy.warnings] == ["queue-uncertain"]
     assert noisy.ratios[0].low <= 0.9 <= noisy.ratios[0].high
-
-
-def test_a_queue_that_is_not_there_is_not_subtracted():
-    for seed in range(30):
-        calibration, device = Calibration(0.25, first_load=2e5, queue=None), Drifting(1e5, None, seed=seed)
-        while not calibration.is_done:
-            load, duration_s = calibration.next()
-            output = device.measure(load, duration_s)
-            calibration.record(
-                Trial(seq=0, load=load, duration_s=duration_s, intended=output.sent, sent=output.sent, lost=output.lost)
-            )
-        assert calibration.queue == 0
-
-
-def test_calibration_begins_far_below_any_device_where_nothing_is_known():
-    calibration = Calibration(0.5)
-    while not calibration.is_done:
-        load, duration_s = calibration.next()
-        sent, lost = sharp(3e7)(load, duration_s)
-        calibration.record(Trial(seq=0, load=load, duration_s=duration_s, intended=sent, sent=sent, lost=lost))
-    assert calibration.load == pytest.approx(1.3 * 3e7, rel=0.01)
-    assert calibration.trials < 24
 
 
 def test_orders_are_drawn_by_the_seed_and_both_come():

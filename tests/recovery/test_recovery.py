@@ -234,4 +234,58 @@ def test_the_report_has_all_that_is_in_the_record(tmp_path):
     file = read_run(tmp_path / "one")
     assert model.line(file) == "recovery from overload 0 ns to 0 ns"
     page = rendering.page(file)
-    assert "Deviation: the load after the overload is not continuous" in page
+    assert "the load after the overload is not continuous" in page
+
+
+class SlowlyRecovering(Recovering):
+    """The same behind a tester that cannot offer more than a load, from a trial on."""
+
+    def __init__(self, recovery_s, most, after=0):
+        super().__init__(recovery_s)
+        self._most, self._left = most, after
+
+    def measure(self, load, duration_s, *, stop_above=None):
+        self._left -= 1
+        if load > self._most and self._left < 0:
+            raise InvalidTrialError("the tester was late by 3 ms")
+        return super().measure(load, duration_s)
+
+
+@pytest.mark.parametrize("after", [0, 5])
+def test_an_overload_is_smaller_where_the_tester_is_too_slow(tmp_path, after):
+    asked = msgspec.structs.replace(request(rounds=2, duration_s=1.0), throughput="1Mpps")
+    done = run_recovery(asked, SlowlyRecovering(0.4, 1.06e6, after), out=tmp_path / "run")
+    assert done.outcome.end.reason == "done"
+    file = read_run(done.path)
+    assert file.ceilings == [pytest.approx(1.05e6)]
+    assert len(done.outcome.recoveries) == 2
+    for one in done.outcome.recoveries:
+        assert one.low_s <= 0.4 <= one.high_s
+    assert {trial.load for trial in file.counted()[-3:]} == {file.ceilings[0] / 2.2 * 1.1}
+    assert verify_recovery(file).findings == []
+    assert "1.05000 Mpps (the tester could not offer 1.10000 Mpps) for 1 s" in rendering.text(file)
+
+
+def test_what_does_not_overload_says_nothing_of_recovery(tmp_path):
+    done = run_recovery(request(rounds=2), SlowlyRecovering(0.4, 1e6), out=tmp_path / "run")
+    assert done.outcome.end.reason == "measurement-failed"
+    assert "a smaller load would not overload the device" in done.outcome.end.text
+    assert done.outcome.recoveries == []
+
+
+def test_a_device_may_be_reset_at_a_smaller_load(tmp_path):
+    class Slow(Resettable):
+        def measure(self, load, duration_s, *, stop_above=None):
+            if load > 0.8e6:
+                raise InvalidTrialError("the tester was late by 3 ms")
+            return super().measure(load, duration_s)
+
+    mark = tmp_path / "mark"
+    asked = request(reset_command=f"touch {mark}", duration_s=0.05)
+    asked = msgspec.structs.replace(asked, search=msgspec.structs.replace(asked.search, on_invalid="fail"))
+    done = run_recovery(asked, Slow(mark), out=tmp_path / "run")
+    assert done.outcome.end.reason == "done"
+    file = read_run(done.path)
+    assert file.max_load == 0.75e6
+    assert done.outcome.recoveries[0].low_s == pytest.approx(0.005, abs=3e-6)
+    assert verify_recovery(file).findings == []

@@ -5,7 +5,8 @@ from pathlib import Path
 import msgspec
 from brimful.errors import UsageError
 from brimful.records import Bound, End, Goal, GoalResult, MeasurerFacts, Run, RunFile, Sums, Trial, Warning
-from brimful.report.throughput import comparison, comparison_html, comparison_text, export, html, model, text
+from brimful.report import rendering
+from brimful.report.throughput import compared, comparison, model
 from brimful.report.throughput.items import ITEMS
 from brimful.report.throughput.statements import make_statements
 from hypothesis import given, settings
@@ -142,19 +143,18 @@ def run_files(draw, with_goals=None):
 
 @given(run_files())
 def test_text_and_json_take_any_run(file):
-    report = model.build(file)
-    shown = text.render(report)
-    stated = {statement.item.id for statement in make_statements(report)}
+    shown = rendering.text(file)
+    stated = {statement.item.id for statement in make_statements(model.build(file))}
     assert stated == {item.id for item in ITEMS} or file.run.load_unit == "IO/s"  # a disk has no frames
     assert all(item in shown for item in stated)
-    assert export.to_json(report).startswith("{")
-    assert text.summary(report)
+    assert rendering.to_json(file).startswith("{")
+    assert rendering.summary(file)
 
 
 @given(run_files())
 @settings(max_examples=12)
 def test_html_takes_any_run(file):
-    page = html.render(model.build(file))
+    page = rendering.page(file)
     assert page.endswith("</html>\n")
     assert "<b>&" not in page
 
@@ -191,7 +191,7 @@ def values(draw, goal):
 @given(comparable())
 def test_any_runs_are_compared_or_refused(sides):
     try:
-        said = comparison_text.render(comparison.build(*sides))
+        said = rendering.text_of(compared.document(comparison.build(*sides)))
     except UsageError as refusal:
         said = str(refusal)
     # Lines are wrapped at words, which may be those looked for.
@@ -202,12 +202,12 @@ def test_any_runs_are_compared_or_refused(sides):
 @given(comparable_with_values())
 @settings(max_examples=30)
 def test_comparison_takes_any_runs(sides):
-    report = comparison.build(*sides)
-    assert comparison_text.render(report)
-    assert export.comparison_to_json(report).startswith("{")
+    shown = compared.document(comparison.build(*sides))
+    assert rendering.text_of(shown)
+    assert rendering.facts_as_json(shown).startswith("{")
 
 
 @given(comparable_with_values())
 @settings(max_examples=6)
 def test_comparison_html_takes_any_runs(sides):
-    assert comparison_html.render(comparison.build(*sides)).endswith("</html>\n")
+    assert rendering.page_of(compared.document(comparison.build(*sides))).endswith("</html>\n")

@@ -4,7 +4,8 @@ import re
 from functools import cache
 
 import pytest
-from brimful.report.throughput import comparison, comparison_html, html, model
+from brimful.report import rendering
+from brimful.report.throughput import compared, comparison
 from browser import ShownTogether, needs_browser, show
 from cases import EXAMPLES, example
 
@@ -14,8 +15,8 @@ PAGES = [*EXAMPLES, "comparison"]
 @cache
 def page_of(name):
     if name == "comparison":
-        return comparison_html.render(comparison.build([example("regular")], [example("regular")]))
-    return html.render(model.build(example(name)))
+        return rendering.page_of(compared.document(comparison.build([example("regular")], [example("regular")])))
+    return rendering.page(example(name))
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -16,7 +16,7 @@ needs_pdftotext = pytest.mark.skipif(
 )
 SAID = {
     "search-regular": ("Conditional throughput", "973.906 kpps", "time since the start (s)", "RFC 2544"),
-    "campaign": ("Throughput over frame size", "lab:router", "Irregular results, in no mean", "2 warnings"),
+    "campaign": ("Throughput over frame size", "lab:router", "Irregular results, in no mean", "the lab is on fire"),
     "delay": ("Delay over load", "from (port 2 to 1)", "What the values mean"),
     "block-device": ("Made 1", "/sys/fs/cgroup/io.cost.qos", "Memory offloading factor (MOF)", "aMOF has no data"),
     "discards": ("Daily loss ratio of the uplink", "Tests that discards overlap", "download rate (Mbit/s)"),

@@ -15,6 +15,7 @@ from brimful.suites.manager import run_suite
 from brimful.suites.rfc2544 import SuiteRequest, suite_of
 from brimful.throughput.manager import SearchRequest
 from support import brimful
+from too_slow import TooSlow
 
 SYSTEM = "buffer,capacity=1Mpps,frames=1000,link=2Mpps"
 TESTS = "throughput,loss,bursts,recovery"
@@ -59,6 +60,27 @@ def test_every_test_finds_what_is_true(tmp_path):
         assert found[size, "bursts"] == 1999.0
         assert found[size, "recovery"] == pytest.approx(0, abs=1e-3)
     assert of_suite(read_run(tmp_path / "s"), None).holds
+
+
+@pytest.mark.parametrize(("first", "greatest"), [(0, 1.5e6), (2, 1.6e6)])
+def test_a_suite_is_made_up_to_what_the_tester_can_offer(tmp_path, first, greatest):
+    """Of the measurers that are opened, from the first that is too slow: that of the search is the second."""
+    opened = []
+
+    def open_one(spec, detail):
+        opened.append(spec)
+        return TooSlow(SYSTEM, most=1.6e6 if len(opened) > first else 1e9)
+
+    done = run_suite(suite_of(REQUEST, lambda search: open_one), out=tmp_path / "s")
+    assert done.end.reason == "done"
+    found = values(tmp_path / "s")
+    assert 0.99e6 < found["64", "throughput"] <= 1e6
+    assert found["64", "loss"] == pytest.approx(1 - 1e6 / greatest, abs=1e-3)
+    assert found["64", "bursts"] == 2998
+    assert None not in found.values()
+    assert of_suite(read_run(tmp_path / "s"), None).holds
+    text = " ".join(rendering.text(read_run(tmp_path / "s")).split())
+    assert "the tester could not offer 2.000 Mpps on schedule" in text
 
 
 class Unplugged(SimulatedMeasurer):

@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use brimful_trial::{Load, Nanoseconds};
+use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 
 /// How the intended starts of a load are spread over time. Their number is load x duration in any case.
 #[derive(Clone, Debug, PartialEq)]
@@ -118,13 +118,7 @@ fn poisson(count: u64, duration: Nanoseconds, seed: u64) -> Places {
 }
 
 fn exponential(random: &mut ChaCha8Rng) -> f64 {
-    -(1.0 - unit(random)).ln()
-}
-
-/// The next number from 0 up to, not including, 1.
-pub(crate) fn unit(random: &mut ChaCha8Rng) -> f64 {
-    const BITS: u32 = 53;
-    (random.next_u64() >> (64 - BITS)) as f64 / (1_u64 << BITS) as f64
+    -(1.0 - random.random::<f64>()).ln()
 }
 
 /// The place of any IO on a line that begins again.

@@ -1,15 +1,15 @@
 use std::io;
-use std::ptr::{self, NonNull};
 
+use memmap2::{MmapMut, MmapRaw};
+use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 
 /// What a device may compare or compress by itself is stamped in each of these.
 const SECTOR: usize = 512;
 
 /// One buffer a slot, in memory that lies at the boundaries of pages, as unbuffered IO wants it.
 pub(crate) struct Buffers {
-    area: NonNull<u8>,
+    area: MmapRaw,
     slot_len: usize,
     slots: usize,
     stamp: u64,
@@ -19,24 +19,8 @@ impl Buffers {
     /// Buffers of this length each.
     pub(crate) fn new(slots: u32, slot_len: u32) -> io::Result<Self> {
         let (slots, slot_len) = (slots as usize, slot_len as usize);
-        let len = slots * slot_len;
-        // SAFETY: a new mapping at an address of the kernel's choice touches nothing that exists.
-        let area = unsafe {
-            libc::mmap(
-                ptr::null_mut(),
-                len,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-                -1,
-                0,
-            )
-        };
-        if area == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let area = NonNull::new(area.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(Self {
-            area,
+            area: MmapMut::map_anon(slots * slot_len)?.into(),
             slot_len,
             slots,
             stamp: 0,
@@ -46,8 +30,8 @@ impl Buffers {
     /// All of them, for the kernel.
     pub(crate) fn area(&self) -> libc::iovec {
         libc::iovec {
-            iov_base: self.area.as_ptr().cast(),
-            iov_len: self.slots * self.slot_len,
+            iov_base: self.area.as_mut_ptr().cast(),
+            iov_len: self.area.len(),
         }
     }
 
@@ -56,9 +40,7 @@ impl Buffers {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         self.stamp = random.next_u64();
         for slot in 0..self.slots {
-            let start = self.start(slot as u32, self.slot_len);
-            // SAFETY: the bytes are within the mapping, and nothing else uses them: IO begins later.
-            random.fill_bytes(unsafe { std::slice::from_raw_parts_mut(start, self.slot_len) });
+            random.fill_bytes(self.bytes(slot as u32));
         }
     }
 
@@ -87,13 +69,6 @@ impl Buffers {
         let slot = slot as usize;
         assert!(slot < self.slots && len <= self.slot_len, "an IO fits into its slot");
         // SAFETY: the slot is within the mapping.
-        unsafe { self.area.as_ptr().add(slot * self.slot_len) }
-    }
-}
-
-impl Drop for Buffers {
-    fn drop(&mut self) {
-        // SAFETY: mapped by `new` with this length. The kernel holds on to pages that a device still uses.
-        unsafe { libc::munmap(self.area.as_ptr().cast(), self.slots * self.slot_len) };
+        unsafe { self.area.as_mut_ptr().add(slot * self.slot_len) }
     }
 }

@@ -4,6 +4,7 @@
 mod controller;
 mod exchange;
 mod fit;
+mod histogram;
 mod levels;
 mod simulator;
 mod trial_log;
@@ -17,6 +18,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<trial_log::PyTrialLog>()?;
     module.add_class::<fit::PyLines>()?;
     module.add_function(wrap_pyfunction!(fit::fit_series, module)?)?;
+    module.add_function(wrap_pyfunction!(histogram::decode_histogram, module)?)?;
     module.add_function(wrap_pyfunction!(levels::fit_levels, module)?)?;
     module.add_function(wrap_pyfunction!(controller::check_strategy, module)?)?;
     module.add_function(wrap_pyfunction!(controller::strategies, module)?)?;

@@ -10,7 +10,7 @@ type Corners = [usize; 4];
 
 pub(crate) fn try_all(search: &mut Search) {
     let count = search.points.len();
-    let (start, end) = (search.start(), search.end());
+    let start = search.start();
     let ranges = Ranges::new(search.points);
     let mut last_foot = f64::NEG_INFINITY;
     for foot in 0..=count {
@@ -50,29 +50,46 @@ pub(crate) fn try_all(search: &mut Search) {
                 {
                     continue;
                 }
-                let mut last_end = f64::NEG_INFINITY;
-                for far in right..=count {
-                    let far_at = search.divide(far);
-                    if far > right {
-                        let inner = far < count - 1;
-                        if far_at - right_at < MIN_SEGMENT_WIDTH
-                            || (inner && (far_at < last_end + MIN_STEP || far_at > end - MIN_SEGMENT_WIDTH))
-                        {
-                            continue;
-                        }
-                    }
-                    last_end = far_at;
-                    let corners = corners + usize::from(far > right) + usize::from(far_at < end);
-                    let cost = so_far + ranges.slope_cost(right, far) + ranges.level_cost(far, count);
-                    if far > right && ranges.is_low(far, count)
-                        || !(may_meet && far == count) && cost > search.hopeless(corners)
-                    {
-                        continue;
-                    }
-                    try_corners(search, &ranges, [foot, left, right, far]);
-                }
+                let tried = Tried {
+                    so_far,
+                    corners,
+                    may_meet,
+                };
+                try_ends(search, &ranges, [foot, left, right], &tried);
             }
         }
+    }
+}
+
+/// What is known of lines up to their third corner.
+struct Tried {
+    so_far: f64,
+    corners: usize,
+    may_meet: bool,
+}
+
+fn try_ends(search: &mut Search, ranges: &Ranges, [foot, left, right]: [usize; 3], tried: &Tried) {
+    let (count, end, right_at) = (search.points.len(), search.end(), search.divide(right));
+    let mut last_end = f64::NEG_INFINITY;
+    for far in right..=count {
+        let far_at = search.divide(far);
+        if far > right {
+            let inner = far < count - 1;
+            if far_at - right_at < MIN_SEGMENT_WIDTH
+                || (inner && (far_at < last_end + MIN_STEP || far_at > end - MIN_SEGMENT_WIDTH))
+            {
+                continue;
+            }
+        }
+        last_end = far_at;
+        let corners = tried.corners + usize::from(far > right) + usize::from(far_at < end);
+        let cost = tried.so_far + ranges.slope_cost(right, far) + ranges.level_cost(far, count);
+        if far > right && ranges.is_low(far, count)
+            || !(tried.may_meet && far == count) && cost > search.hopeless(corners)
+        {
+            continue;
+        }
+        try_corners(search, ranges, [foot, left, right, far]);
     }
 }
 

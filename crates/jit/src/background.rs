@@ -13,10 +13,11 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use brimful_pipeline::CounterId;
+use rand_xoshiro::SplitMix64;
 
 use crate::compile::{Code, Compiler, Source};
 use crate::functions::Functions;
-use crate::journal::{NotedRule, Since, make_up_for, next_random};
+use crate::journal::{NotedRule, Since, make_up_for};
 use crate::placing::NewRule;
 use crate::reclaim::{Garbage, Reader};
 use crate::shape::Shape;
@@ -63,7 +64,7 @@ impl Background {
         compiler: Arc<Compiler>,
         functions: Arc<Functions>,
         reader: Reader,
-        random: u64,
+        random: SplitMix64,
     ) -> Result<Self, String> {
         let (orders, ordered) = channel();
         let offer = Arc::new(Mutex::new(None));
@@ -144,7 +145,7 @@ struct Builder {
     compiler: Arc<Compiler>,
     functions: Arc<Functions>,
     reader: Reader,
-    random: u64,
+    random: SplitMix64,
     orders: Receiver<Order>,
     offer: Arc<Mutex<Option<Offer>>>,
 }
@@ -183,8 +184,7 @@ impl Builder {
         let new: Vec<NewRule<'_>> = rules.values().map(NotedRule::as_new).collect();
         // It has no reader yet: what is replaced in it can go.
         let mut unread = Garbage::default();
-        let random = &mut self.random;
-        let mut version = Version::planned(&new, &mut || next_random(random), &mut unread);
+        let mut version = Version::planned(&new, &mut self.random, &mut unread);
         version.shapes = task.shapes.len();
         let code = self.compiler.compile(&Source {
             groups: Arc::clone(&version.groups),
@@ -251,8 +251,7 @@ impl Builder {
 
     fn make_up_for(&mut self, offer: &mut Offer, since: &Since) {
         let mut unread = Garbage::default();
-        let random = &mut self.random;
-        make_up_for(&mut offer.version, since, &mut || next_random(random), &mut unread);
+        make_up_for(&mut offer.version, since, &mut self.random, &mut unread);
         offer.seen += 1;
     }
 

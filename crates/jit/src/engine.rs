@@ -5,19 +5,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use brimful_pipeline::{Change, CounterBlock, CounterId, FlowEntry, MOST_COUNTERS, Pipeline};
+use brimful_pipeline::{Change, CounterBlock, FlowEntry, MOST_COUNTERS, Pipeline};
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use crate::background::{Background, Offer, Task};
-use crate::compile::{Code, Compiler, Source};
-use crate::context::{CodeRule, INTERPRETED, MOST_SHAPES, RuleValue};
+use crate::compile::{Compiler, Source};
+use crate::context::{CodeRule, RuleValue};
 use crate::explain;
-use crate::functions::{Functions, OldRule, Remains, Uncompiled};
+use crate::functions::{Functions, OldRule, Remains};
 use crate::hints::prefetch;
-use crate::journal::{NotedRule, Since, make_up_for, next_random};
+use crate::journal::{NotedRule, Since, make_up_for};
 use crate::placing::NewRule;
 use crate::reclaim::{Epochs, Garbage, Moment};
-use crate::shape::{Shape, Shaped, shape_of};
-use crate::version::Version;
+use crate::shape::shape_of;
+use crate::table::Table;
 use crate::worker::Worker;
 
 /// How long changes gather before they are compiled, by the time that the last compilation took.
@@ -50,7 +52,7 @@ pub struct Engine {
     next_layout: Instant,
     /// No rule has ever had a counter from here on.
     end: u32,
-    random: u64,
+    random: SplitMix64,
     compilations: (u64, Duration),
 }
 
@@ -61,15 +63,6 @@ struct Layout {
     told: u64,
     /// The last of them.
     last: VecDeque<Since>,
-}
-
-struct Table {
-    lookups: CounterId,
-    matches: CounterId,
-    rules: usize,
-    shapes: Vec<Shape>,
-    current: Version,
-    code: Option<Code>,
 }
 
 impl Engine {
@@ -89,8 +82,8 @@ impl Engine {
             bytemuck::allocation::zeroed_slice_box(MOST_COUNTERS),
         ));
         let mut epochs = Epochs::default();
-        let mut random = seed | 1;
-        let (reader, factors) = (epochs.observer(), next_random(&mut random));
+        let mut random = SplitMix64::seed_from_u64(seed | 1);
+        let (reader, factors) = (epochs.observer(), SplitMix64::seed_from_u64(random.next_u64()));
         let background = Background::start(Arc::clone(&compiler), Arc::clone(&functions), reader, factors)?;
         let mut engine = Self {
             background,
@@ -229,10 +222,7 @@ impl Engine {
                 demands: &entry.demands,
                 value,
             };
-            let random = &mut self.random;
-            table
-                .current
-                .insert(&rule, &mut || next_random(random), &mut self.garbage);
+            table.current.insert(&rule, &mut self.random, &mut self.garbage);
             table.rules += 1;
         }
         if table.is_behind() {
@@ -298,14 +288,8 @@ impl Engine {
         // Where there is no memory for code, the table stays as it is.
         if let Ok(code) = offer.code {
             let missed = (told - offer.seen) as usize;
-            let random = &mut self.random;
             for since in last.iter().skip(last.len() - missed) {
-                make_up_for(
-                    &mut offer.version,
-                    since,
-                    &mut || next_random(random),
-                    &mut self.garbage,
-                );
+                make_up_for(&mut offer.version, since, &mut self.random, &mut self.garbage);
             }
             let function = code.function as *mut ();
             self.functions.tables[index].store(function, Ordering::Release);
@@ -362,50 +346,5 @@ impl Drop for Engine {
         }
         // Workers may live longer than this: the last of them drops it.
         self.functions.keep(Remains { things, end: self.end });
-    }
-}
-
-impl Table {
-    fn new((lookups, matches): (CounterId, CounterId)) -> Self {
-        Self {
-            lookups,
-            matches,
-            rules: 0,
-            shapes: Vec::new(),
-            current: Version::empty(),
-            code: None,
-        }
-    }
-
-    fn uncompiled(&self) -> Uncompiled {
-        Uncompiled {
-            lookups: self.lookups,
-            matches: self.matches,
-            overlay: Arc::clone(&self.current.cell),
-        }
-    }
-
-    /// Whether some rules are found by other means than code.
-    fn is_behind(&self) -> bool {
-        self.current.has_overlay() || self.current.shapes < self.shapes.len()
-    }
-
-    /// A rule in one word.
-    fn value_of(&mut self, counter: u32, shaped: Option<&Shaped>) -> u64 {
-        let known = shaped.and_then(|shaped| self.shapes.iter().position(|shape| *shape == shaped.shape));
-        let number = match (known, shaped) {
-            (Some(index), _) => index as u8 + 1,
-            (None, Some(shaped)) if self.shapes.len() < MOST_SHAPES => {
-                self.shapes.push(shaped.shape.clone());
-                self.shapes.len() as u8
-            }
-            _ => INTERPRETED,
-        };
-        let value = RuleValue {
-            shape: number,
-            counter,
-            port: shaped.map_or(0, |shaped| shaped.port),
-        };
-        value.pack()
     }
 }

@@ -19,7 +19,12 @@ pub fn prefetch<T>(thing: &T) {
         unsafe {
             std::arch::asm!("prefetchw [{}]", in(reg) first.add(offset), options(nostack, preserves_flags, readonly));
         }
-        #[cfg(not(target_arch = "x86_64"))]
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: as above.
+        unsafe {
+            std::arch::asm!("prfm pstl1keep, [{}]", in(reg) first.add(offset), options(nostack, preserves_flags, readonly));
+        }
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
         let _ = (first, offset);
     }
 }

@@ -37,6 +37,7 @@ mod prefix;
 mod reclaim;
 mod shape;
 mod sync;
+mod table;
 mod tuple;
 mod version;
 mod worker;

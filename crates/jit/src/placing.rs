@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use brimful_pipeline::Demands;
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::Rng;
 
 use crate::key::{Key, MaskShape};
 use crate::reclaim::Garbage;
@@ -48,7 +50,7 @@ pub(crate) fn put_into<'t>(
     shape: &MaskShape,
     rules: usize,
     rule: &NewRule<'_>,
-    factor: &mut dyn FnMut() -> u64,
+    random: &mut SplitMix64,
     garbage: &mut Garbage,
 ) -> (Arc<Tuple>, Key) {
     let free = same.into_iter().find_map(|tuple| {
@@ -57,7 +59,7 @@ pub(crate) fn put_into<'t>(
         Some((Arc::clone(tuple), key, room))
     });
     let (tuple, key, room) = free.unwrap_or_else(|| {
-        let tuple = Arc::new(Tuple::with_room(shape.clone(), factor(), rules));
+        let tuple = Arc::new(Tuple::with_room(shape.clone(), random.next_u64(), rules));
         let key = tuple.layout.of_demands(rule.demands);
         (tuple, key, Room::Free)
     });

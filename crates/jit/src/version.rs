@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use brimful_openflow::MatchField;
 use brimful_pipeline::Demands;
 use hashbrown::HashMap;
+use rand_xoshiro::SplitMix64;
 
 use crate::bitmap::Bitmap;
 use crate::key::{Key, MaskShape};
@@ -72,7 +73,7 @@ impl Version {
 
     /// The form that suits rules best. It shares nothing with the form before: changes go into both of them until the new
     /// one has code, and what one has taken out must not stay in the other.
-    pub(crate) fn planned(rules: &[NewRule<'_>], factor: &mut dyn FnMut() -> u64, garbage: &mut Garbage) -> Self {
+    pub(crate) fn planned(rules: &[NewRule<'_>], random: &mut SplitMix64, garbage: &mut Garbage) -> Self {
         let to_plan: Vec<PlanRule<'_>> = rules
             .iter()
             .map(|rule| PlanRule {
@@ -86,7 +87,7 @@ impl Version {
         let mut ceiling = u64::MAX;
         for (index, group) in planned.iter().enumerate() {
             let floor = planned.get(index + 1).map_or(0, |next| rules[next.rules[0]].rank);
-            groups.push(version.build(groups.len(), group, rules, factor, garbage));
+            groups.push(version.build(groups.len(), group, rules, random, garbage));
             version.bases[index].floor = floor;
             version.bases[index].ceiling = ceiling;
             ceiling = floor;
@@ -100,7 +101,7 @@ impl Version {
         index: usize,
         planned: &PlannedGroup,
         rules: &[NewRule<'_>],
-        factor: &mut dyn FnMut() -> u64,
+        random: &mut SplitMix64,
         garbage: &mut Garbage,
     ) -> Group {
         let members = || planned.rules.iter().map(|&index| &rules[index]);
@@ -145,7 +146,7 @@ impl Version {
                 prefixes = Some(writer);
                 Group::Prefixes(PrefixGroup { field, constants, root })
             }
-            PlannedForm::Tuples => Group::Tuples(self.build_tuples(&members().collect::<Vec<_>>(), factor, garbage)),
+            PlannedForm::Tuples => Group::Tuples(self.build_tuples(&members().collect::<Vec<_>>(), random, garbage)),
         };
         self.bases.push(Base {
             floor: 0,
@@ -155,12 +156,7 @@ impl Version {
         group
     }
 
-    fn build_tuples(
-        &mut self,
-        members: &[&NewRule<'_>],
-        factor: &mut dyn FnMut() -> u64,
-        garbage: &mut Garbage,
-    ) -> TupleGroup {
+    fn build_tuples(&mut self, members: &[&NewRule<'_>], random: &mut SplitMix64, garbage: &mut Garbage) -> TupleGroup {
         let mut rooms: HashMap<MaskShape, usize> = HashMap::new();
         for rule in members {
             *rooms.entry(shape_of(rule.demands)).or_default() += 1;
@@ -173,7 +169,7 @@ impl Version {
                 .map(|(_, tuple)| tuple)
                 .filter(|tuple| tuple.shape == shape);
             let room = rooms.get(&shape).copied().unwrap_or(0);
-            let (tuple, key) = put_into(same, &shape, room, rule, factor, garbage);
+            let (tuple, key) = put_into(same, &shape, room, rule, random, garbage);
             self.places.insert(rule.counter, Place::Tuple(Arc::clone(&tuple), key));
             // Ranks fall from one rule to the next: the first one of a tuple is its highest.
             if !tuples.iter().any(|(_, other)| Arc::ptr_eq(other, &tuple)) {
@@ -209,10 +205,10 @@ impl Version {
     }
 
     /// Puts a rule where frames find it from now on.
-    pub(crate) fn insert(&mut self, rule: &NewRule<'_>, factor: &mut dyn FnMut() -> u64, garbage: &mut Garbage) {
+    pub(crate) fn insert(&mut self, rule: &NewRule<'_>, random: &mut SplitMix64, garbage: &mut Garbage) {
         let place = self
             .join(rule, garbage)
-            .unwrap_or_else(|| self.lay_over(rule, factor, garbage));
+            .unwrap_or_else(|| self.lay_over(rule, random, garbage));
         self.places.insert(rule.counter, place);
     }
 
@@ -251,10 +247,10 @@ impl Version {
         }
     }
 
-    fn lay_over(&mut self, rule: &NewRule<'_>, factor: &mut dyn FnMut() -> u64, garbage: &mut Garbage) -> Place {
+    fn lay_over(&mut self, rule: &NewRule<'_>, random: &mut SplitMix64, garbage: &mut Garbage) -> Place {
         let shape = shape_of(rule.demands);
         let same = self.overlay.iter().filter(|tuple| tuple.shape == shape);
-        let (tuple, key) = put_into(same, &shape, 0, rule, factor, garbage);
+        let (tuple, key) = put_into(same, &shape, 0, rule, random, garbage);
         if !self.overlay.iter().any(|other| Arc::ptr_eq(other, &tuple)) {
             self.overlay.push(Arc::clone(&tuple));
             let overlay = Box::new(Overlay {

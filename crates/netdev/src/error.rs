@@ -2,7 +2,7 @@ use std::io;
 
 use thiserror::Error;
 
-use crate::Attachment;
+use crate::{Attachment, BackEnd};
 
 /// Why a port could not be opened.
 #[derive(Debug, Error)]
@@ -53,6 +53,22 @@ pub enum OpenError {
         /// Its queues.
         queues: u32,
     },
+    /// Threads that share it would wait for each other.
+    #[error(
+        "interface `{name}`: {senders} threads send by xdp-native, each by a queue of its own, and it has {queues}: use the \
+             back end packet, `ethtool -L {name} combined {senders}`, or fewer threads"
+    )]
+    TooFewQueues {
+        /// The interface.
+        name: String,
+        /// Its queues.
+        queues: usize,
+        /// Threads.
+        senders: usize,
+    },
+    /// The same, whatever the interface.
+    #[error("interface `{0}`: one thread sends by {1}; use the back end packet, or fewer threads")]
+    OneSender(String, BackEnd),
     /// `AF_XDP` would lose tags.
     #[error(
         "interface `{name}`: its driver takes VLAN tags off frames, AF_XDP loses those, and `rx-vlan-offload off` failed \

@@ -1,11 +1,15 @@
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 use std::fs;
 use std::io;
 use std::mem;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use crate::links::{Links, address_of, carrier_of, has_default_route};
-use crate::system::{check, open_socket};
+use rustix::net::netdevice::name_to_index;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
+
+use crate::links::{Links, address_of, carrier_of};
+use crate::routes::has_default_route;
+use crate::system::check;
 use crate::{InterfaceCounters, OpenError};
 
 /// Bytes of Ethernet header that an interface's MTU does not count.
@@ -64,16 +68,12 @@ pub(crate) struct Interface {
 
 impl Interface {
     pub(crate) fn find(name: &str) -> Option<Self> {
-        let text = CString::new(name).ok()?;
-        let request_name = request_about(name)?.ifr_name;
-        // SAFETY: `text` is a C string that lives for the call.
-        let index = unsafe { libc::if_nametoindex(text.as_ptr()) };
-        let index = i32::try_from(index).ok().filter(|&index| index > 0)?;
+        let control = socket_with(AddressFamily::UNIX, SocketType::DGRAM, SocketFlags::CLOEXEC, None).ok()?;
         Some(Self {
             name: name.to_owned(),
-            request_name,
-            index,
-            control: open_socket(libc::AF_UNIX, libc::SOCK_DGRAM, 0).ok()?,
+            request_name: request_about(name)?.ifr_name,
+            index: name_to_index(&control, name).ok()?.cast_signed(),
+            control,
         })
     }
 
@@ -110,12 +110,7 @@ impl Interface {
 
     /// Whether another interface has its name by now.
     pub(crate) fn is_replaced(&self) -> bool {
-        let Ok(answer) = self.ask(libc::SIOCGIFINDEX, self.request()) else {
-            return false;
-        };
-        // SAFETY: the kernel has answered SIOCGIFINDEX, which fills this member of the union.
-        let index = unsafe { answer.ifr_ifru.ifru_ifindex };
-        index != self.index
+        name_to_index(&self.control, &self.name).is_ok_and(|index| index.cast_signed() != self.index)
     }
 
     /// The longest frame without a tag.

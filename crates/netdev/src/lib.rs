@@ -18,9 +18,9 @@ mod claim;
 mod error;
 mod fault;
 mod interface;
+mod joined;
 mod links;
 mod loopback;
-mod mapping;
 mod memory;
 mod offload;
 mod open;
@@ -30,8 +30,8 @@ mod port;
 mod probe;
 mod processor;
 mod promiscuity;
-mod random;
 mod ring;
+mod routes;
 #[cfg(all(test, not(feature = "loom")))]
 #[path = "../../skip.rs"]
 mod skip;
@@ -64,7 +64,6 @@ pub use port::{
 };
 pub use probe::{Attempt, Findings, interface_names, try_back_ends};
 pub use processor::processor_cycles;
-pub use random::SplitMix64;
 pub use slice::{times_displaced, use_short_slices};
 pub use tap::{TapPort, TapReceiver, TapSender};
 pub use time::MonotonicTime;

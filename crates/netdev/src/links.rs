@@ -1,21 +1,20 @@
 //! What else the interfaces of this network namespace are used for, as the kernel reports over netlink.
 
-use std::ffi::CStr;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
-use crate::system::open_socket;
+use netlink_packet_core::{
+    Emitable, NLM_F_DUMP, NLM_F_REQUEST, NetlinkBuffer, NetlinkHeader, NlaBuffer, NlasIterator, parse_ip, parse_string,
+    parse_u32,
+};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
 /// The kernel sends no more of a dump at once.
 const LARGEST_PART: usize = 32 << 10;
-/// `struct nlmsghdr`, `ifinfomsg` and `ifaddrmsg` of `linux/netlink.h`, `linux/rtnetlink.h` and `linux/if_addr.h`.
-const MESSAGE_HEADER_LEN: usize = 16;
+/// `struct ifinfomsg` and `ifaddrmsg` of `linux/rtnetlink.h` and `linux/if_addr.h`; both have the index behind four bytes.
 const LINK_HEADER_LEN: usize = 16;
 const ADDRESS_HEADER_LEN: usize = 8;
-const ATTRIBUTE_HEADER_LEN: usize = 4;
-/// The upper bits of an attribute's type are flags: `NLA_TYPE_MASK`.
-const ATTRIBUTE_TYPE: u16 = 0x3fff;
 /// Interfaces of these kinds send and receive through the one below them. The links of a pair name each other as well.
 const UPPER_KINDS: [&str; 6] = ["vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "macsec"];
 
@@ -93,18 +92,6 @@ pub(crate) fn address_of(index: i32) -> io::Result<Option<IpAddr>> {
     Ok(reachable.next().map(|(_, address)| address))
 }
 
-/// Whether what belongs nowhere else goes out there, by the text of `/proc/net/route` or `/proc/net/ipv6_route`.
-pub(crate) fn has_default_route(tables: [&str; 2], name: &str) -> bool {
-    const ANY_V4: &str = "00000000";
-    let [v4, v6] = tables.map(|table| table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()));
-    // Interface, destination, gateway, flags, references, uses, metric, mask.
-    let mut v4 = v4.filter(|columns| columns.first() == Some(&name));
-    // Destination and its length, source and its length, gateway, metric, references, uses, flags, interface.
-    let mut v6 = v6.filter(|columns| columns.last() == Some(&name));
-    v4.any(|columns| columns.get(1) == Some(&ANY_V4) && columns.get(7) == Some(&ANY_V4))
-        || v6.any(|columns| columns.get(1) == Some(&"00"))
-}
-
 fn is_link_local(address: IpAddr) -> bool {
     matches!(address, IpAddr::V6(address) if address.is_unicast_link_local())
 }
@@ -113,7 +100,7 @@ fn is_link_local(address: IpAddr) -> bool {
 pub(crate) fn carrier_of(index: i32) -> io::Result<Carrier> {
     let mut header = [0; LINK_HEADER_LEN];
     header[4..8].copy_from_slice(&index.to_ne_bytes());
-    let mut socket = ask(libc::RTM_GETLINK, libc::NLM_F_REQUEST, &header)?;
+    let mut socket = ask(libc::RTM_GETLINK, NLM_F_REQUEST, &header)?;
     let mut bodies = Vec::new();
     read_part(&mut socket, &mut bodies)?;
     let carrier = bodies.first().and_then(|body| parse_carrier(body));
@@ -122,19 +109,22 @@ pub(crate) fn carrier_of(index: i32) -> io::Result<Carrier> {
 
 /// The bodies of all messages that answer a question about everything.
 fn dump(question: u16, header_len: usize) -> io::Result<Vec<Vec<u8>>> {
-    let mut socket = ask(question, libc::NLM_F_REQUEST | libc::NLM_F_DUMP, &vec![0; header_len])?;
+    let mut socket = ask(question, NLM_F_REQUEST | NLM_F_DUMP, &vec![0; header_len])?;
     let mut bodies = Vec::new();
     while !read_part(&mut socket, &mut bodies)? {}
     Ok(bodies)
 }
 
-fn ask(question: u16, flags: libc::c_int, header: &[u8]) -> io::Result<File> {
-    let mut socket = File::from(open_socket(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_ROUTE)?);
-    let mut request = vec![0; MESSAGE_HEADER_LEN];
-    let len = (MESSAGE_HEADER_LEN + header.len()) as u32;
-    request[0..4].copy_from_slice(&len.to_ne_bytes());
-    request[4..6].copy_from_slice(&question.to_ne_bytes());
-    request[6..8].copy_from_slice(&(flags as u16).to_ne_bytes());
+fn ask(question: u16, flags: u16, header: &[u8]) -> io::Result<File> {
+    // The protocol NETLINK_ROUTE is 0.
+    let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
+    let mut socket = File::from(socket);
+    let mut message = NetlinkHeader::default();
+    let mut request = vec![0; message.buffer_len()];
+    message.length = (request.len() + header.len()) as u32;
+    message.message_type = question;
+    message.flags = flags;
+    message.emit(&mut request);
     request.extend(header);
     socket.write_all(&request)?;
     Ok(socket)
@@ -151,39 +141,37 @@ fn read_part(socket: &mut File, bodies: &mut Vec<Vec<u8>>) -> io::Result<bool> {
 
 /// Takes messages apart and says whether the last one was among them.
 fn take_bodies(mut part: &[u8], bodies: &mut Vec<Vec<u8>>) -> io::Result<bool> {
-    while let Some(len) = read_u32(part, 0) {
-        let body = part.get(MESSAGE_HEADER_LEN..len as usize);
-        let Some((body, kind)) = body.zip(read_u16(part, 4)) else {
-            return Err(io::ErrorKind::InvalidData.into());
-        };
-        match libc::c_int::from(kind) {
+    while !part.is_empty() {
+        let message = NetlinkBuffer::new_checked(part).map_err(io::Error::other)?;
+        match libc::c_int::from(message.message_type()) {
             libc::NLMSG_DONE => return Ok(true),
             libc::NLMSG_ERROR => {
-                let code = read_u32(body, 0).map_or(libc::EIO, |code| code.cast_signed().wrapping_neg());
+                let code = number(message.payload(), 0).map_or(libc::EIO, i32::wrapping_neg);
                 return Err(io::Error::from_raw_os_error(code));
             }
-            _ => bodies.push(body.to_vec()),
+            _ => bodies.push(message.payload().to_vec()),
         }
-        part = part.get(aligned(len as usize)..).unwrap_or_default();
+        let len = message.length().next_multiple_of(4) as usize;
+        part = part.get(len..).unwrap_or_default();
     }
     Ok(false)
 }
 
 fn parse_link(body: &[u8]) -> Option<Link> {
     let mut link = Link {
-        index: read_u32(body, 4)?.cast_signed(),
+        index: number(body, 4)?,
         ..Link::default()
     };
-    for (kind, value) in attributes(body.get(LINK_HEADER_LEN..)?) {
-        match kind {
-            libc::IFLA_IFNAME => link.name = text(value),
-            libc::IFLA_MASTER => link.master = read_u32(value, 0).map(u32::cast_signed),
-            libc::IFLA_LINK => link.below = read_u32(value, 0).map(u32::cast_signed),
+    for attribute in attributes(body.get(LINK_HEADER_LEN..)?) {
+        match attribute.kind() {
+            libc::IFLA_IFNAME => link.name = text(&attribute),
+            libc::IFLA_MASTER => link.master = number(attribute.value(), 0),
+            libc::IFLA_LINK => link.below = number(attribute.value(), 0),
             libc::IFLA_LINKINFO => {
-                for (kind, detail) in attributes(value) {
-                    match kind {
-                        libc::IFLA_INFO_KIND => link.kind = Some(text(detail)),
-                        libc::IFLA_INFO_DATA => link.takes_all = has_all_frames(detail),
+                for detail in attributes(attribute.value()) {
+                    match detail.kind() {
+                        libc::IFLA_INFO_KIND => link.kind = Some(text(&detail)),
+                        libc::IFLA_INFO_DATA => link.takes_all = has_all_frames(detail.value()),
                         _ => {}
                     }
                 }
@@ -195,16 +183,19 @@ fn parse_link(body: &[u8]) -> Option<Link> {
 }
 
 fn has_all_frames(macvlan: &[u8]) -> bool {
-    attributes(macvlan).any(|(kind, mode)| kind == MACVLAN_MODE && read_u32(mode, 0) == Some(MACVLAN_PASSTHRU))
+    let is_mode = |mode: NlaBuffer<_>| {
+        mode.kind() == MACVLAN_MODE && parse_u32(mode.value()).is_ok_and(|mode| mode == MACVLAN_PASSTHRU)
+    };
+    attributes(macvlan).any(is_mode)
 }
 
 /// The carrier, where the message has it; kernels before 4.16 do not count its losses.
 fn parse_carrier(body: &[u8]) -> Option<Carrier> {
     let (mut is_there, mut losses) = (None, 0);
-    for (kind, value) in attributes(body.get(LINK_HEADER_LEN..)?) {
-        match kind {
-            libc::IFLA_CARRIER => is_there = value.first().map(|&byte| byte != 0),
-            libc::IFLA_CARRIER_DOWN_COUNT => losses = read_u32(value, 0)?,
+    for attribute in attributes(body.get(LINK_HEADER_LEN..)?) {
+        match attribute.kind() {
+            libc::IFLA_CARRIER => is_there = attribute.value().first().map(|&byte| byte != 0),
+            libc::IFLA_CARRIER_DOWN_COUNT => losses = parse_u32(attribute.value()).ok()?,
             _ => {}
         }
     }
@@ -216,62 +207,44 @@ fn parse_carrier(body: &[u8]) -> Option<Carrier> {
 
 /// The interface's index and an address of its own.
 fn parse_address(body: &[u8]) -> Option<(i32, IpAddr)> {
-    let index = read_u32(body, 4)?.cast_signed();
     let mut address = None;
-    for (kind, value) in attributes(body.get(ADDRESS_HEADER_LEN..)?) {
+    for attribute in attributes(body.get(ADDRESS_HEADER_LEN..)?) {
+        let kind = attribute.kind();
         // Where both ends of a link are given, `IFA_ADDRESS` is the other one.
         if kind == libc::IFA_LOCAL || (kind == libc::IFA_ADDRESS && address.is_none()) {
-            address = parse_ip(value);
+            address = parse_ip(attribute.value()).ok();
         }
     }
-    Some((index, address?))
+    Some((number(body, 4)?, address?))
 }
 
-fn parse_ip(value: &[u8]) -> Option<IpAddr> {
-    let v4 = <[u8; 4]>::try_from(value).map(|bytes| Ipv4Addr::from(bytes).into());
-    let v6 = <[u8; 16]>::try_from(value).map(|bytes| Ipv6Addr::from(bytes).into());
-    v4.or(v6).ok()
+/// Attributes up to the first that is cut short. Each is looked at by itself: what newer kernels add spoils nothing.
+fn attributes(bytes: &[u8]) -> impl Iterator<Item = NlaBuffer<&[u8]>> {
+    NlasIterator::new(bytes).map_while(Result::ok)
 }
 
-/// Attributes up to the first that is cut short.
-fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
-    std::iter::from_fn(move || {
-        let len = usize::from(read_u16(bytes, 0)?);
-        let kind = read_u16(bytes, 2)? & ATTRIBUTE_TYPE;
-        let value = bytes.get(ATTRIBUTE_HEADER_LEN..len)?;
-        bytes = bytes.get(aligned(len)..).unwrap_or_default();
-        Some((kind, value))
-    })
+fn text(attribute: &NlaBuffer<&[u8]>) -> String {
+    parse_string(attribute.value()).unwrap_or_default()
 }
 
-fn text(value: &[u8]) -> String {
-    let text = CStr::from_bytes_until_nul(value).unwrap_or_default();
-    text.to_string_lossy().into_owned()
-}
-
-fn aligned(len: usize) -> usize {
-    len.next_multiple_of(4)
-}
-
-fn read_u16(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
-}
-
-fn read_u32(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+fn number(bytes: &[u8], at: usize) -> Option<i32> {
+    Some(parse_u32(bytes.get(at..at + 4)?).ok()?.cast_signed())
 }
 
 #[cfg(test)]
 #[cfg(not(feature = "loom"))]
 mod tests {
-    use super::*;
+    use std::net::Ipv6Addr;
+
+    use netlink_packet_core::DefaultNla;
     use proptest::prelude::*;
 
+    use super::*;
+
     fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
-        let len = (ATTRIBUTE_HEADER_LEN + value.len()) as u16;
-        let mut bytes = [len.to_ne_bytes(), kind.to_ne_bytes()].concat();
-        bytes.extend(value);
-        bytes.resize(aligned(bytes.len()), 0);
+        let attribute = DefaultNla::new(kind, value.to_vec());
+        let mut bytes = vec![0; attribute.buffer_len()];
+        attribute.emit(&mut bytes);
         bytes
     }
 
@@ -362,16 +335,6 @@ mod tests {
         assert_eq!(message(&[attribute(libc::IFA_ADDRESS, &[1, 2, 3])]), None);
         assert!(is_link_local("fe80::1".parse().unwrap()));
         assert!(!is_link_local("169.254.0.1".parse().unwrap()));
-    }
-
-    #[test]
-    fn default_routes_are_those_of_the_interface() {
-        let v4 = "Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT\n\
-            eth0 00000000 0102A8C0 0003 0 0 0 00000000 0 0 0\neth1 0002A8C0 00000000 0001 0 0 0 00FFFFFF 0 0 0\n";
-        let zeros = "0".repeat(32);
-        let v6 = format!("{zeros} 00 {zeros} 00 {zeros} 00000400 00000001 00000000 00000003    eth2\n");
-        let found = ["eth0", "eth1", "eth2", "eth"].map(|name| has_default_route([v4, &v6], name));
-        assert_eq!(found, [true, false, true, false]);
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! What hosts leave to network cards, as the kernel reports it: the header of `linux/virtio_net.h` in front of a frame.
 
-use std::io;
-use std::mem;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::io::{self, IoSlice};
+use std::os::fd::OwnedFd;
 
-use crate::system::{bind_packet_socket, check, enlarge_send_buffer, open_socket, set_option};
+use rustix::io::Errno;
+use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
+
+use crate::system::{bind_packet_socket, enlarge_send_buffer, open_packet_socket, set_option};
 
 /// Bytes of `struct virtio_net_hdr`.
 pub(crate) const HEADER_LEN: usize = 10;
@@ -128,7 +130,7 @@ pub(crate) struct MergedSocket {
 
 impl MergedSocket {
     pub(crate) fn open(interface: i32) -> io::Result<Self> {
-        let descriptor = open_socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_NONBLOCK, 0)?;
+        let descriptor = open_packet_socket()?;
         set_option(&descriptor, libc::SOL_PACKET, libc::PACKET_VNET_HDR, &1_i32)?;
         enlarge_send_buffer(&descriptor)?;
         bind_packet_socket(&descriptor, interface, 0)?;
@@ -142,22 +144,12 @@ impl MergedSocket {
             return Err(io::ErrorKind::InvalidInput.into());
         };
         let (header, sum) = (how.header(), how.partial_sum.to_be_bytes());
-        let parts = [&header[..], before, &sum, behind].map(|part| libc::iovec {
-            iov_base: part.as_ptr().cast_mut().cast(),
-            iov_len: part.len(),
-        });
-        // SAFETY: all members of msghdr are plain data for which zero bytes are a value.
-        let mut message: libc::msghdr = unsafe { mem::zeroed() };
-        message.msg_iov = parts.as_ptr().cast_mut();
-        message.msg_iovlen = parts.len() as _;
-        // SAFETY: the message and the parts, which the kernel only reads, live for the call.
-        let sent = unsafe { libc::sendmsg(self.descriptor.as_raw_fd(), &raw const message, libc::MSG_DONTWAIT) };
-        match check(sent as libc::c_int) {
+        let parts = [&header[..], before, &sum, behind].map(IoSlice::new);
+        let nothing = &mut SendAncillaryBuffer::default();
+        match sendmsg(&self.descriptor, &parts, nothing, SendFlags::DONTWAIT) {
             Ok(_) => Ok(true),
-            Err(error) => match error.raw_os_error() {
-                Some(libc::EAGAIN | libc::EINTR | libc::ENOBUFS | libc::ENOMEM) => Ok(false),
-                _ => Err(error),
-            },
+            Err(Errno::AGAIN | Errno::INTR | Errno::NOBUFS | Errno::NOMEM) => Ok(false),
+            Err(error) => Err(error.into()),
         }
     }
 }

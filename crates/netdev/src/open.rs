@@ -1,10 +1,13 @@
+use std::collections::VecDeque;
 use std::fmt;
 use std::str::FromStr;
 
 use crate::interface::Interface;
+use crate::joined::JoinedReceiver;
 use crate::links::Links;
 use crate::{
-    AnyPort, Attachment, OpenError, PacketPort, PacketPortOptions, PacketRing, Port, Receiver, Sender, TapPort, XdpPort,
+    AnyPort, Attachment, OpenError, PacketPort, PacketPortOptions, PacketRing, PacketSender, Port, Receiver, Sender,
+    TapPort, XdpPort,
 };
 
 /// A way into the kernel.
@@ -64,6 +67,46 @@ impl BackEnd {
             Self::Xdp(attachment) => any(XdpPort::open_queues(name, options, attachment)?),
             Self::Tap => vec![self.open(name, options)?],
         })
+    }
+}
+
+impl BackEnd {
+    /// Opens an interface with further ways to send there, so that this number of threads can, each by its own.
+    ///
+    /// # Errors
+    /// As [`Self::open`], and when the back end, or the interface by it, has fewer ways.
+    pub fn open_for_senders(
+        self,
+        name: &str,
+        options: PacketPortOptions,
+        senders: usize,
+    ) -> Result<(AnyPort, Vec<Box<dyn Sender>>), OpenError> {
+        match self {
+            _ if senders == 1 => Ok((self.open(name, options)?, Vec::new())),
+            Self::Packet(_) => {
+                let more = (1..senders).map(|_| -> Result<Box<dyn Sender>, OpenError> {
+                    Ok(Box::new(PacketSender::open(name, options)?))
+                });
+                Ok((self.open(name, options)?, more.collect::<Result<_, _>>()?))
+            }
+            Self::Xdp(Attachment::Native) => {
+                let ports = XdpPort::open_queues(name, options, Attachment::Native)?.into_iter();
+                let (ways, queues): (Vec<_>, Vec<_>) = ports.map(|port| (port.sender, port.receiver)).unzip();
+                let mut ways: VecDeque<_> = ways.into_iter().map(|way| Box::new(way) as Box<dyn Sender>).collect();
+                match ways.pop_front() {
+                    Some(sender) if queues.len() >= senders => {
+                        let receiver = Box::new(JoinedReceiver::new(queues));
+                        Ok((Port { sender, receiver }, ways.into()))
+                    }
+                    _ => Err(OpenError::TooFewQueues {
+                        name: name.to_owned(),
+                        queues: queues.len(),
+                        senders,
+                    }),
+                }
+            }
+            Self::Xdp(Attachment::Generic) | Self::Tap => Err(OpenError::OneSender(name.to_owned(), self)),
+        }
     }
 }
 

@@ -1,11 +1,11 @@
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 
-use crate::system::{open_socket, set_option};
+use crate::system::{open_packet_socket, set_option};
 
 /// Has an interface take frames to any address, not its own alone: test frames have addresses of their own, and a
 /// network card throws others away before anybody sees them. It lasts as long as the socket.
-pub(crate) fn take_all_addresses(packet_socket: &impl AsRawFd, interface: i32) -> io::Result<()> {
+pub(crate) fn take_all_addresses(packet_socket: &impl AsFd, interface: i32) -> io::Result<()> {
     let membership = libc::packet_mreq {
         mr_ifindex: interface,
         mr_type: libc::PACKET_MR_PROMISC as libc::c_ushort,
@@ -28,7 +28,7 @@ pub(crate) struct Promiscuity {
 
 impl Promiscuity {
     pub(crate) fn of(interface: i32) -> io::Result<Self> {
-        let socket = open_socket(libc::AF_PACKET, libc::SOCK_RAW, 0)?;
+        let socket = open_packet_socket()?;
         take_all_addresses(&socket, interface)?;
         Ok(Self { _socket: socket })
     }

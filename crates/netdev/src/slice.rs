@@ -4,6 +4,8 @@ use std::io;
 use std::mem;
 use std::time::Duration;
 
+use rustix::process::getpriority_process;
+
 use crate::system::check;
 
 /// The first version of `struct sched_attr` (`sched_setattr(2)`).
@@ -26,13 +28,11 @@ struct Attributes {
 /// # Errors
 /// When the operating system refuses.
 pub fn use_short_slices(slice: Duration) -> io::Result<()> {
-    // SAFETY: takes no pointers. What it gives is no error where it is negative.
-    let nice = unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
     let attributes = Attributes {
         size: mem::size_of::<Attributes>() as u32,
         policy: libc::SCHED_OTHER as u32,
         flags: 0,
-        nice,
+        nice: getpriority_process(None)?,
         priority: 0,
         runtime_ns: slice.as_nanos() as u64,
         deadline_ns: 0,
@@ -62,19 +62,16 @@ pub fn times_displaced() -> io::Result<u64> {
 mod tests {
     use std::time::Instant;
 
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
     use super::*;
 
     /// The first of those that this thread may run on.
     fn run_on_one_processor() {
-        // SAFETY: numbers, of which zero is one; the calls get the size of the set and indices within it.
-        let done = unsafe {
-            let (mut allowed, mut one): (libc::cpu_set_t, libc::cpu_set_t) = (mem::zeroed(), mem::zeroed());
-            libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut allowed);
-            let first = (0..libc::CPU_SETSIZE as usize).find(|cpu| libc::CPU_ISSET(*cpu, &allowed));
-            libc::CPU_SET(first.unwrap(), &mut one);
-            libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const one)
-        };
-        check(done).unwrap();
+        let allowed = sched_getaffinity(None).unwrap();
+        let mut one = CpuSet::new();
+        one.set((0..CpuSet::MAX_CPU).find(|cpu| allowed.is_set(*cpu)).unwrap());
+        sched_setaffinity(None, &one).unwrap();
     }
 
     #[test]
@@ -93,8 +90,7 @@ mod tests {
 
     #[test]
     fn a_thread_keeps_its_niceness() {
-        // SAFETY: takes no pointers.
-        let nice = || unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
+        let nice = || getpriority_process(None).unwrap();
         let before = nice();
         use_short_slices(Duration::from_micros(100)).unwrap();
         assert_eq!(nice(), before);

@@ -1,51 +1,42 @@
 //! Sleeping until frames arrive.
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-use crate::system::{check, get_option};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::sockopt::socket_error;
 
 /// Sleeps until a frame has arrived at one of the ports with these descriptors ([`crate::Receiver::descriptor`]), or for
-/// a time, which is rounded up to milliseconds. Gives whether a frame has arrived.
+/// a time. Gives whether a frame has arrived.
 ///
 /// An interface that goes down, or away, wakes the sleeper once and is no reason to stay awake.
 ///
 /// # Errors
 /// When there are more descriptors than the operating system waits for at once.
 pub fn wait_for_frames(descriptors: &[BorrowedFd<'_>], at_most: Duration) -> io::Result<bool> {
-    let mut wanted: Vec<libc::pollfd> = descriptors
+    let mut wanted: Vec<PollFd<'_>> = descriptors
         .iter()
-        .map(|descriptor| libc::pollfd {
-            fd: descriptor.as_raw_fd(),
-            events: libc::POLLIN,
-            revents: 0,
-        })
+        .map(|descriptor| PollFd::new(descriptor, PollFlags::IN))
         .collect();
     let ready = wait(&mut wanted, at_most)?;
-    let is_about_frames = |entry: &libc::pollfd| entry.revents & libc::POLLIN != 0;
-    if !ready || wanted.iter().any(is_about_frames) {
+    if !ready || wanted.iter().any(|entry| entry.revents().contains(PollFlags::IN)) {
         return Ok(ready);
     }
     // Errors only. They stay until somebody reads them; a TAP that was deleted has one for ever.
-    for (entry, descriptor) in wanted.iter_mut().zip(descriptors) {
-        if entry.revents != 0 && get_option(descriptor, libc::SOL_SOCKET, libc::SO_ERROR, 0_i32).unwrap_or(0) == 0 {
-            // The kernel passes over negative ones.
-            entry.fd = -1;
-        }
-    }
+    wanted.retain(|entry| entry.revents().is_empty() || matches!(socket_error(entry), Ok(Err(_))));
     wait(&mut wanted, at_most)
 }
 
-fn wait(wanted: &mut [libc::pollfd], at_most: Duration) -> io::Result<bool> {
-    let timeout = at_most.as_nanos().div_ceil(1_000_000).min(i32::MAX as u128) as libc::c_int;
-    // SAFETY: the entries live for the call, and their number is given.
-    let ready = check(unsafe { libc::poll(wanted.as_mut_ptr(), wanted.len() as libc::nfds_t, timeout) });
-    match ready {
+fn wait(wanted: &mut [PollFd<'_>], at_most: Duration) -> io::Result<bool> {
+    // Longer than the kernel can count is for ever.
+    let timeout = Timespec::try_from(at_most).ok();
+    match poll(wanted, timeout.as_ref()) {
         Ok(count) => Ok(count > 0),
         // A signal: the caller looks what there is to do.
-        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(false),
-        Err(error) => Err(error),
+        Err(Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -20,6 +20,7 @@ mod meter;
 mod mods;
 mod passage;
 mod prepare;
+mod selection;
 mod shared;
 mod table;
 mod tables;

@@ -1,14 +1,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use brimful_openflow::{ErrorCode, ErrorMessage, FlowCommand, FlowMod, GROUP_ANY, TABLE_ALL, flow_flag, port};
+use brimful_openflow::{ErrorCode, ErrorMessage, FlowMod, flow_flag};
 
 use crate::check::check_references;
-use crate::entry::covers;
 use crate::prepare::{Preparer, Selecting};
+use crate::selection::{Selection, sends_to};
 use crate::table::Table;
 use crate::timeouts::Timeouts;
-use crate::{CounterId, Counters, Demands, FlowEntry, PreparedFlowMod, Shared, demands_of};
+use crate::{CounterId, Counters, FlowEntry, PreparedFlowMod, Shared, demands_of};
 
 /// How much a pipeline holds.
 #[derive(Clone, Copy, Debug)]
@@ -74,18 +74,7 @@ pub struct Pipeline {
     pub counters: Counters,
     next_order: u64,
     pub(crate) retired: Vec<CounterId>,
-    preparer: Preparer,
-}
-
-/// Which entries a modification or deletion is about.
-struct Selection<'c> {
-    table: u8,
-    /// The hash of the only entry that there can be.
-    strict: Option<u64>,
-    priority: u16,
-    demands: &'c Demands,
-    cookie: u64,
-    cookie_mask: u64,
+    pub(crate) preparer: Preparer,
 }
 
 impl Pipeline {
@@ -190,6 +179,14 @@ impl Pipeline {
     /// Counters of what has gone. They go back to [`Counters::take_back`] once no data-plane thread can be using them.
     pub fn take_retired(&mut self) -> Vec<CounterId> {
         std::mem::take(&mut self.retired)
+    }
+
+    /// The entries that a deletion would take out: what statistics of flows are asked for by, too.
+    pub fn select(&self, change: &FlowMod) -> Vec<Arc<FlowEntry>> {
+        let demands = demands_of(&change.matching);
+        let mut selected = Selection::asked(change, &demands, &self.preparer).entries(&self.tables);
+        selected.retain(|entry| sends_to(entry, change.out_port, change.out_group));
+        selected
     }
 
     /// What does everything about flow-mods that takes no tables: other threads may have one of their own.
@@ -321,7 +318,7 @@ impl Pipeline {
         changes: &mut Vec<Change>,
     ) -> Result<(), ErrorMessage> {
         check_references(&wanted.instructions, &self.shared)?;
-        for old in self.selected(&Selection::of(wanted, how)) {
+        for old in Selection::of(wanted, how).entries(&self.tables) {
             let mut new = (*old).clone();
             new.given = wanted.given;
             new.instructions.clone_from(&wanted.instructions);
@@ -338,45 +335,9 @@ impl Pipeline {
     }
 
     fn delete(&mut self, wanted: &FlowEntry, how: &Selecting, changes: &mut Vec<Change>) {
-        let mut gone = self.selected(&Selection::of(wanted, how));
+        let mut gone = Selection::of(wanted, how).entries(&self.tables);
         gone.retain(|entry| sends_to(entry, how.out_port, how.out_group));
         changes.extend(gone.iter().map(|entry| self.remove(entry, Removal::Delete)));
-    }
-
-    /// The entries that a deletion would take out: what statistics of flows are asked for by, too.
-    pub fn select(&self, change: &FlowMod) -> Vec<Arc<FlowEntry>> {
-        let demands = demands_of(&change.matching);
-        let is_strict = matches!(change.command, FlowCommand::ModifyStrict | FlowCommand::DeleteStrict);
-        let mut selected = self.selected(&Selection {
-            table: change.table,
-            strict: is_strict.then(|| self.preparer.key_hash(change.priority, &demands)),
-            priority: change.priority,
-            demands: &demands,
-            cookie: change.cookie,
-            cookie_mask: change.cookie_mask,
-        });
-        selected.retain(|entry| sends_to(entry, change.out_port, change.out_group));
-        selected
-    }
-
-    fn selected(&self, wanted: &Selection<'_>) -> Vec<Arc<FlowEntry>> {
-        let has_cookie = |entry: &FlowEntry| (entry.cookie ^ wanted.cookie) & wanted.cookie_mask == 0;
-        let tables = self.tables.iter().enumerate();
-        let tables = tables.filter(|(number, _)| wanted.table == TABLE_ALL || usize::from(wanted.table) == *number);
-        let mut selected = Vec::new();
-        for (_, table) in tables {
-            if let Some(key_hash) = wanted.strict {
-                let entry = table.find(key_hash, wanted.priority, wanted.demands);
-                selected.extend(entry.filter(|entry| has_cookie(entry)).cloned());
-            } else {
-                let entries = table
-                    .by_rank
-                    .values()
-                    .filter(|entry| covers(wanted.demands, &entry.demands) && has_cookie(entry));
-                selected.extend(entries.cloned());
-            }
-        }
-        selected
     }
 
     /// Takes an entry out; its counter stays its own.
@@ -404,24 +365,6 @@ impl Pipeline {
             reason,
         }
     }
-}
-
-impl<'c> Selection<'c> {
-    fn of(wanted: &'c FlowEntry, how: &Selecting) -> Self {
-        Self {
-            table: wanted.table,
-            strict: how.is_strict.then_some(wanted.key_hash),
-            priority: wanted.priority,
-            demands: &wanted.demands,
-            cookie: wanted.cookie,
-            cookie_mask: how.cookie_mask,
-        }
-    }
-}
-
-/// Whether an entry sends to this port and uses this group, as far as they are given.
-fn sends_to(entry: &FlowEntry, out_port: u32, out_group: u32) -> bool {
-    (out_port == port::ANY || entry.outputs_to(out_port)) && (out_group == GROUP_ANY || entry.uses_group(out_group))
 }
 
 fn no_counter() -> ErrorMessage {

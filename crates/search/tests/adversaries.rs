@@ -81,7 +81,7 @@ fn against(adversary: Adversary, (needed_s, longest_s): (f64, f64)) -> impl FnMu
     let mut tried: BTreeMap<Load, (u64, f64)> = BTreeMap::new();
     let (mut trials, mut spent, mut before) = (0_u64, 0_u64, None);
     let mut capacity = adversary.capacity;
-    let mut dice = Dice(adversary.seed);
+    let mut dice = Dice::new(adversary.seed);
     move |input| {
         let rate = input.load.per_second();
         let (at_load, seconds) = tried.entry(input.load).or_default();

@@ -256,7 +256,7 @@ fn loss_inversion_ends_below_the_lowest_loss() {
 // Ambiguity 1: a short lossy trial is not forgotten because a long one was clean.
 #[test]
 fn accumulated_verdicts_overrule_the_latest_trial() {
-    let mut dice = Dice(7);
+    let mut dice = Dice::new(7);
     let rare = move |input: TrialInput| {
         let lost = u64::from(dice.below(6) == 0);
         let output = sharp(1e6)(input);

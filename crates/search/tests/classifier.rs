@@ -110,7 +110,7 @@ fn log(goals: &[SearchGoal], trials: &[TrialResult]) -> TrialLog {
 }
 
 fn shuffled(trials: &[TrialResult], seed: u64) -> Vec<TrialResult> {
-    let (mut dice, mut shuffled) = (Dice(seed), trials.to_vec());
+    let (mut dice, mut shuffled) = (Dice::new(seed), trials.to_vec());
     for index in (1..shuffled.len()).rev() {
         shuffled.swap(index, dice.below(index as u64 + 1) as usize);
     }

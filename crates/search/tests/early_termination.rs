@@ -58,7 +58,7 @@ proptest! {
             let goals = goal_sets().swap_remove(set);
             let mut controller = Controller::new(problem(goals.clone()), strategy);
             let mut completed = TrialLog::new(goals.clone());
-            let (mut dice, mut stops) = (Dice(seed), 0);
+            let (mut dice, mut stops) = (Dice::new(seed), 0);
             while let Step::Trial(input) = controller.next() {
                 let over = (input.load.per_second() / 1e6 * (0.9 + 0.2 * dice.share()) - 1.0).max(0.0);
                 let stray = u64::from(dice.below(20) == 0);

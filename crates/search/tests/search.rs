@@ -280,7 +280,7 @@ fn trials_that_contradict_all_others_are_outlived() {
         .filter(|&strategy| strategy != StrategyKind::Straddle)
     {
         for seed in 0..40 {
-            let (mut dice, mut steady, mut contrary) = (Dice(seed), unsteady(1e6, seed), arbitrary(seed));
+            let (mut dice, mut steady, mut contrary) = (Dice::new(seed), unsteady(1e6, seed), arbitrary(seed));
             search_after_uninvited_trials(strategy, seed, |input| {
                 if dice.below(2) == 0 {
                     steady(input)

@@ -4,18 +4,46 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use brimful_netdev::MonotonicTime;
-use brimful_openflow::{ErrorMessage, flow_flag};
-use brimful_pipeline::Change;
+use brimful_openflow::{ErrorMessage, GROUP_ALL, GroupMod, GroupType, MeterMod, ModCommand, flow_flag};
+use brimful_pipeline::{Change, Pipeline, delete_everything};
 
-use crate::control::{Switch, remove_all};
+use crate::control::Switch;
 use crate::events::RemovedEvent;
+use crate::tables::{self, Placed, TableError, Tables};
 use crate::vacancy::Thresholds;
 use crate::watch::{Author, Authored, TableChange};
 
 /// Changes between the one that is made and the one that memory is fetched for.
 const AHEAD: usize = 8;
+/// `OFPM_ALL` of OF 1.3.5 section 7.3.4.5.
+const METER_ALL: u32 = 0xffff_ffff;
 
 impl Switch {
+    /// Puts what a file says in the place of everything, or on top of it; nothing changes where the file has an error.
+    ///
+    /// # Errors
+    /// At the first change that cannot be.
+    pub fn load(&mut self, file: &str, tables: &Tables, replaces: bool) -> Result<(), TableError> {
+        if replaces {
+            // Tried out on empty tables first.
+            let mut trial = self.pipeline.read().emptied();
+            apply_all(&mut trial, file, tables, 0, &mut Vec::new())?;
+        }
+        let now = MonotonicTime::now().0;
+        let mut pipeline = self.pipeline.write();
+        let mut changes = Vec::new();
+        if replaces {
+            changes = remove_all(&mut pipeline, now);
+        }
+        let done = apply_all(&mut pipeline, file, tables, now, &mut changes);
+        drop(pipeline);
+        // Also those before an error: the tables have had them. No frame meets a table that has been emptied and not yet
+        // been filled.
+        self.hand_over(&changes, &[], replaces);
+        self.settle();
+        done
+    }
+
     /// Does changes one after the other, and gives the errors of those that cannot be, by their index. Data-plane threads
     /// may still run the tables as they were until [`Self::settle`].
     pub(crate) fn change_all(
@@ -169,6 +197,46 @@ impl Switch {
         });
         removed.collect()
     }
+}
+
+pub(crate) fn remove_all(pipeline: &mut Pipeline, now: u64) -> Vec<Change> {
+    let groups = GroupMod {
+        command: ModCommand::Delete,
+        group_type: GroupType::All,
+        group: GROUP_ALL,
+        buckets: Vec::new(),
+    };
+    let meters = MeterMod {
+        command: ModCommand::Delete,
+        flags: 0,
+        meter: METER_ALL,
+        bands: Vec::new(),
+    };
+    // Deletions of everything cannot fail.
+    let done = [
+        pipeline.flow_mod(&delete_everything(), now),
+        pipeline.group_mod(&groups, now),
+        pipeline.meter_mod(&meters, now),
+    ];
+    done.into_iter().flatten().flatten().collect()
+}
+
+pub(crate) fn apply_all(
+    pipeline: &mut Pipeline,
+    file: &str,
+    tables: &Tables,
+    now: u64,
+    changes: &mut Vec<Change>,
+) -> Result<(), TableError> {
+    for Placed { place, value } in &tables.changes {
+        let done = match value {
+            tables::Change::Flow(flow) => pipeline.flow_mod(flow, now),
+            tables::Change::Group(group) => pipeline.group_mod(group, now),
+            tables::Change::Meter(meter) => pipeline.meter_mod(meter, now),
+        };
+        changes.extend(done.map_err(|error| TableError::refused(file, *place, &error))?);
+    }
+    Ok(())
 }
 
 /// Changes one after the other, memory being fetched for later ones meanwhile.

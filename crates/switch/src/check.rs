@@ -4,7 +4,7 @@ use std::path::Path;
 
 use brimful_pipeline::{Limits, Pipeline};
 
-use crate::control::apply_all;
+use crate::change::apply_all;
 use crate::files::read_text;
 use crate::settings::{Settings, SwitchSettings};
 use crate::state;

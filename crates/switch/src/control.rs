@@ -2,22 +2,21 @@
 //! themselves what they ask for.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
+use std::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TryRecvError, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use brimful_netdev::{MonotonicTime, use_short_slices};
-use brimful_openflow::{GROUP_ALL, GroupMod, GroupType, MeterMod, ModCommand};
-use brimful_pipeline::{Change, CounterBlock, CounterId, Pipeline, delete_everything};
+use brimful_pipeline::{CounterBlock, CounterId};
 use thiserror::Error;
 
 use crate::events::{PacketInEvent, PacketListeners};
 use crate::plane::{Plane, SharedPipeline};
 use crate::ports::{Input, Ports, SwitchPort};
 use crate::settings::port::PortSettings;
-use crate::tables::{self, Placed, TableError, Tables};
 use crate::vacancy::Vacancies;
 use crate::watch::{PortEvent, Watcher};
 use crate::worker::{SLICE, Worker};
@@ -26,8 +25,6 @@ use crate::worker::{SLICE, Worker};
 const TICK: Duration = Duration::from_millis(100);
 /// How long threads may take to end before they are left. Those of the data plane send for some time what has arrived.
 const LONGEST_END: Duration = Duration::from_secs(1);
-/// `OFPM_ALL` of OF 1.3.5 section 7.3.4.5.
-const METER_ALL: u32 = 0xffff_ffff;
 
 /// A logical switch, on its control thread.
 pub struct Switch {
@@ -266,31 +263,6 @@ impl Switch {
         }
     }
 
-    /// Puts what a file says in the place of everything, or on top of it; nothing changes where the file has an error.
-    ///
-    /// # Errors
-    /// At the first change that cannot be.
-    pub fn load(&mut self, file: &str, tables: &Tables, replaces: bool) -> Result<(), TableError> {
-        if replaces {
-            // Tried out on empty tables first.
-            let mut trial = self.pipeline.read().emptied();
-            apply_all(&mut trial, file, tables, 0, &mut Vec::new())?;
-        }
-        let now = MonotonicTime::now().0;
-        let mut pipeline = self.pipeline.write();
-        let mut changes = Vec::new();
-        if replaces {
-            changes = remove_all(&mut pipeline, now);
-        }
-        let done = apply_all(&mut pipeline, file, tables, now, &mut changes);
-        drop(pipeline);
-        // Also those before an error: the tables have had them. No frame meets a table that has been emptied and not yet
-        // been filled.
-        self.hand_over(&changes, &[], replaces);
-        self.settle();
-        done
-    }
-
     /// How a table is run.
     ///
     /// # Errors
@@ -354,46 +326,6 @@ fn run(seat: &Seat, asked: &Receiver<Request>, stops: &AtomicBool) {
     }
 }
 
-pub(crate) fn remove_all(pipeline: &mut Pipeline, now: u64) -> Vec<Change> {
-    let groups = GroupMod {
-        command: ModCommand::Delete,
-        group_type: GroupType::All,
-        group: GROUP_ALL,
-        buckets: Vec::new(),
-    };
-    let meters = MeterMod {
-        command: ModCommand::Delete,
-        flags: 0,
-        meter: METER_ALL,
-        bands: Vec::new(),
-    };
-    // Deletions of everything cannot fail.
-    let done = [
-        pipeline.flow_mod(&delete_everything(), now),
-        pipeline.group_mod(&groups, now),
-        pipeline.meter_mod(&meters, now),
-    ];
-    done.into_iter().flatten().flatten().collect()
-}
-
-pub(crate) fn apply_all(
-    pipeline: &mut Pipeline,
-    file: &str,
-    tables: &Tables,
-    now: u64,
-    changes: &mut Vec<Change>,
-) -> Result<(), TableError> {
-    for Placed { place, value } in &tables.changes {
-        let done = match value {
-            tables::Change::Flow(flow) => pipeline.flow_mod(flow, now),
-            tables::Change::Group(group) => pipeline.group_mod(group, now),
-            tables::Change::Meter(meter) => pipeline.meter_mod(meter, now),
-        };
-        changes.extend(done.map_err(|error| TableError::refused(file, *place, &error))?);
-    }
-    Ok(())
-}
-
 impl Running {
     /// What does not run any more although it should: a thread that has panicked, or one whose part has.
     pub fn failure(&self) -> Option<&'static str> {
@@ -410,7 +342,8 @@ impl Running {
     }
 
     fn end(&mut self) -> bool {
-        self.ends.store(true, Relaxed);
+        // Frames that had arrived by now are sent.
+        self.ends.store(true, Release);
         let have_workers_ended = join_in_time(self.workers.drain(..));
         self.stops.store(true, Relaxed);
         join_in_time(self.control.take()) && have_workers_ended

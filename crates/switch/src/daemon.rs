@@ -61,23 +61,7 @@ pub fn run(
         .collect();
     let keepers = restore(&settings, &handles)?;
     let handles = Arc::new(handles);
-    let mut helpers = Vec::new();
-    match links::watch(Arc::clone(&handles), Arc::clone(&signals.ends)) {
-        Ok(links) => helpers.push(links),
-        Err(error) => say(format_args!("links are looked at ten times a second only: {error}")),
-    }
-    let control = match &settings.control {
-        Some(path) => {
-            let socket = Socket::open(path).map_err(|error| format!("{}: {error}", path.display()))?;
-            helpers.push(local::serve(&socket, Arc::clone(&handles)).map_err(|error| error.to_string())?);
-            Some(socket)
-        }
-        None => None,
-    };
-    if let Some(address) = &settings.metrics {
-        let served = metrics::serve(address, Arc::clone(&handles));
-        helpers.push(served.map_err(|error| format!("{address}: {error}"))?);
-    }
+    let (helpers, control) = help(&settings, &handles, signals)?;
     let telemetry = settings
         .telemetry
         .as_ref()
@@ -116,6 +100,30 @@ pub fn run(
     parts.stop()?;
     drop(control);
     Ok(())
+}
+
+/// Starts what serves all switches, and gives the socket that is there as long as it is kept.
+fn help(
+    settings: &Settings,
+    handles: &Arc<Handles>,
+    signals: &Signals,
+) -> Result<(Vec<JoinHandle<()>>, Option<Socket>), String> {
+    let mut helpers = Vec::new();
+    match links::watch(Arc::clone(handles), Arc::clone(&signals.ends)) {
+        Ok(links) => helpers.push(links),
+        Err(error) => say(format_args!("links are looked at ten times a second only: {error}")),
+    }
+    let mut control = None;
+    if let Some(path) = &settings.control {
+        let socket = Socket::open(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        helpers.push(local::serve(&socket, Arc::clone(handles)).map_err(|error| error.to_string())?);
+        control = Some(socket);
+    }
+    if let Some(address) = &settings.metrics {
+        let served = metrics::serve(address, Arc::clone(handles));
+        helpers.push(served.map_err(|error| format!("{address}: {error}"))?);
+    }
+    Ok((helpers, control))
 }
 
 /// What runs in threads of its own.

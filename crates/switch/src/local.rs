@@ -201,11 +201,10 @@ pub fn answer(line: &str, handles: &Handles) -> Result<Value, String> {
         } => {
             let ports = ask(handles, switch.clone(), |switch| switch.ports.names())?;
             let tables = tables::read_for(&file, &text, table, &ports).map_err(|error| error.to_string())?;
-            let count = tables.changes.len();
-            let notes: Vec<_> = tables.notes_of(&file).collect();
-            ask(handles, switch, move |switch| switch.load(&file, &tables, !add))?
-                .map_err(|error| error.to_string())?;
-            Ok(json!({ "changes": count, "notes": notes }))
+            let loaded =
+                json!({ "changes": tables.changes.len(), "notes": tables.notes_of(&file).collect::<Vec<_>>() });
+            let done = ask(handles, switch, move |switch| switch.load(&file, &tables, !add))?;
+            done.map(|()| loaded).map_err(|error| error.to_string())
         }
         Request::Dump { switch, tab, counters } => {
             Ok(json!({ "text": ask(handles, switch, move |switch| dump(switch, tab, counters))? }))
@@ -226,24 +225,13 @@ pub fn answer(line: &str, handles: &Handles) -> Result<Value, String> {
             Ok(json!({ "text": text? }))
         }
         Request::Status {} => {
-            let names: Vec<_> = handles.keys().collect();
-            let statuses = names
-                .iter()
-                .filter_map(|name| handles[*name].call(|switch| Status::of(switch)).ok());
+            let statuses = handles
+                .values()
+                .filter_map(|handle| handle.call(|switch| Status::of(switch)).ok());
             Ok(json!({ "switches": statuses.collect::<Vec<_>>() }))
         }
         Request::AddPort { switch, port } => {
-            // Of whichever switch it is.
-            for handle in handles.values() {
-                let interface = port.interface.clone();
-                let used = handle.call(move |switch| switch.ports.names().contains_key(&interface));
-                if used.unwrap_or(false) {
-                    return Err(format!(
-                        "interface {} is a port already: remove it first",
-                        port.interface
-                    ));
-                }
-            }
+            check_unused(&port.interface, handles)?;
             done(membership::add_port(find(handles, switch)?, port))
         }
         Request::RemovePort { switch, port } => {
@@ -268,6 +256,18 @@ pub fn answer(line: &str, handles: &Handles) -> Result<Value, String> {
         }
         Request::Capture(_) => Err("a capture needs a connection of its own".to_owned()),
     }
+}
+
+/// Checks that no switch has an interface as a port.
+fn check_unused(interface: &str, handles: &Handles) -> Result<(), String> {
+    for handle in handles.values() {
+        let name = interface.to_owned();
+        let used = handle.call(move |switch| switch.ports.names().contains_key(&name));
+        if used.unwrap_or(false) {
+            return Err(format!("interface {interface} is a port already: remove it first"));
+        }
+    }
+    Ok(())
 }
 
 fn done(done: Result<(), String>) -> Result<Value, String> {

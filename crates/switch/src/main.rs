@@ -1,7 +1,9 @@
 //! `brimful-switchd`: OpenFlow switches on interfaces of this network namespace.
 
+#[path = "../../documents.rs"]
+mod documents;
+
 use std::env;
-use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{self, ExitCode};
@@ -23,6 +25,7 @@ use brimful_switch::supervisor::{self, Watchdog};
 use brimful_switch::tables::genflow::Specification;
 use brimful_switch::tables::{ovs, tab};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use documents::Document;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
@@ -75,11 +78,8 @@ enum Other {
         /// The file that `--config` is to read.
         file: PathBuf,
     },
-    /// Write the manual pages of this program and its commands.
-    Man {
-        /// Where to, such as `/usr/local/share/man/man1`.
-        directory: PathBuf,
-    },
+    #[command(flatten)]
+    Document(Document),
     /// Query any switch of OpenFlow 1.3 or 1.4, and change its flows, groups, meters and ports.
     Ofctl(Ofctl),
 }
@@ -193,10 +193,10 @@ fn main() -> ExitCode {
                 Err(message) => fail(EXIT_USAGE, &message),
             };
         }
-        Some(Other::Man { directory }) => {
-            return match write_manual(&directory) {
+        Some(Other::Document(document)) => {
+            return match document.write(Command::command()) {
                 Ok(()) => ExitCode::SUCCESS,
-                Err(error) => fail(EXIT_FAILED, &format!("{}: {error}", directory.display())),
+                Err(message) => fail(EXIT_FAILED, &message),
             };
         }
         Some(Other::Ofctl(asked)) => {
@@ -357,12 +357,6 @@ impl Run {
         settings.check()?;
         Ok(settings)
     }
-}
-
-/// Pages for the section of programs, from the same texts as `--help`.
-fn write_manual(directory: &Path) -> io::Result<()> {
-    fs::create_dir_all(directory)?;
-    clap_mangen::generate_to(Command::command(), directory)
 }
 
 fn read_settings(path: &Path) -> Result<Settings, String> {

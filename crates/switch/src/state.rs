@@ -7,7 +7,8 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -68,7 +69,8 @@ impl Keeper {
             let mut next = Instant::now();
             let mut has_failed = false;
             loop {
-                let is_last = own.load(Relaxed);
+                // What was changed before the end was asked for is written, too.
+                let is_last = own.load(Acquire);
                 if is_last || Instant::now() >= next {
                     let begun = Instant::now();
                     let done = write_when_changed(&path, &pipeline, &revision, &mut written);
@@ -94,7 +96,7 @@ impl Keeper {
 
     /// Writes what has changed, and ends.
     pub(crate) fn stop(self) {
-        self.ends.store(true, Relaxed);
+        self.ends.store(true, Release);
         // A thread that has panicked has said so.
         let _ = self.thread.join();
     }

@@ -3,7 +3,7 @@
 //! one port, stay in their order.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Acquire};
 use std::time::Duration;
 
 use brimful_frame::{Headers, Merged, Packet, Train, finish_checksum, finish_untold_checksum};
@@ -141,7 +141,7 @@ impl Worker {
         let (mut idle_since, mut round) = (None, 0_u32);
         let (mut last, mut crowded_until) = (MonotonicTime::now().0, 0);
         let mut displaced = times_displaced().unwrap_or_default();
-        while !self.ends.load(Relaxed) {
+        while !self.ends.load(Acquire) {
             let current = self.ports.generation();
             if current != generation {
                 generation = current;

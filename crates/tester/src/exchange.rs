@@ -1,30 +1,40 @@
-//! What the two sides of a trial exchange while frames are sent, each perhaps in a thread of its own.
+//! What the sides of a trial exchange while frames are sent, each perhaps in a thread of its own.
 
 #[cfg(all(feature = "loom", test))]
 use loom::sync::{
     Mutex,
-    atomic::{AtomicBool, AtomicU64, Ordering},
+    atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
 };
 use std::mem;
 use std::sync::PoisonError;
 #[cfg(not(all(feature = "loom", test)))]
 use std::sync::{
     Mutex,
-    atomic::{AtomicBool, AtomicU64, Ordering},
+    atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
 };
 
 use brimful_frame::ArpPacket;
 
-/// Shared by the sending and the receiving side of one trial.
+/// Shared by the sending sides and the receiving side of one trial.
 #[derive(Debug)]
 pub(crate) struct Exchange {
-    senders: Box<[Progress]>,
+    lanes: Box<[Progress]>,
     is_called_off: AtomicBool,
-    sending_is_over: AtomicBool,
-    /// Asked on one of the ports, to be answered there.
-    questions: Mutex<Vec<(usize, ArpPacket)>>,
+    /// Sending sides that have not ended.
+    sides_left: AtomicUsize,
+    /// By port, which sending side answers there.
+    sides: Box<[usize]>,
+    /// Of each sending side.
+    questions: Box<[Questions]>,
+}
+
+/// Asked on ports of one sending side, to be answered there.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Questions {
+    list: Mutex<Vec<(usize, ArpPacket)>>,
     /// Spares the sending side the lock when there are none.
-    has_questions: AtomicBool,
+    are_there: AtomicBool,
 }
 
 /// How far the sending side is with one port.
@@ -63,23 +73,27 @@ impl Progress {
 }
 
 impl Exchange {
-    /// For this number of ports that send.
-    pub(crate) fn new(senders: usize) -> Self {
+    /// For this number of lanes that send and of sending sides; `sides` says of each port which of them answers there.
+    pub(crate) fn new(lanes: usize, count: usize, sides: Vec<usize>) -> Self {
         Self {
-            senders: (0..senders).map(|_| Progress::default()).collect(),
+            lanes: (0..lanes).map(|_| Progress::default()).collect(),
             is_called_off: AtomicBool::new(false),
-            sending_is_over: AtomicBool::new(false),
-            questions: Mutex::new(Vec::new()),
-            has_questions: AtomicBool::new(false),
+            sides_left: AtomicUsize::new(count),
+            sides: sides.into(),
+            questions: (0..count).map(|_| Questions::default()).collect(),
         }
     }
 
-    /// Of the ports that send, in their order.
-    pub(crate) fn senders(&self) -> &[Progress] {
-        &self.senders
+    /// Of the lanes that send, in their order.
+    pub(crate) fn lanes(&self) -> &[Progress] {
+        &self.lanes
     }
 
-    /// Has the sending side stop before its schedule ends.
+    pub(crate) fn sending_sides(&self) -> usize {
+        self.questions.len()
+    }
+
+    /// Has the sending sides stop before their schedules end.
     pub(crate) fn call_off(&self) {
         self.is_called_off.store(true, Ordering::Relaxed);
     }
@@ -88,29 +102,34 @@ impl Exchange {
         self.is_called_off.load(Ordering::Relaxed)
     }
 
+    /// One of the sending sides has ended.
     pub(crate) fn end_sending(&self) {
-        self.sending_is_over.store(true, Ordering::Release);
+        // Each adds to what the others released before, so that the last one shows what all have sent.
+        self.sides_left.fetch_sub(1, Ordering::AcqRel);
     }
 
+    /// Whether all sending sides have ended.
     pub(crate) fn sending_is_over(&self) -> bool {
-        self.sending_is_over.load(Ordering::Acquire)
+        self.sides_left.load(Ordering::Acquire) == 0
     }
 
-    /// Has the sending side answer a question that came in on a port.
+    /// Has the sending side of a port answer a question that came in there.
     pub(crate) fn ask(&self, port: usize, question: ArpPacket) {
-        let mut questions = self.questions.lock().unwrap_or_else(PoisonError::into_inner);
-        questions.push((port, question));
-        self.has_questions.store(true, Ordering::Release);
+        let questions = &self.questions[self.sides[port]];
+        let mut list = questions.list.lock().unwrap_or_else(PoisonError::into_inner);
+        list.push((port, question));
+        questions.are_there.store(true, Ordering::Release);
     }
 
-    /// The questions since the last call, each with its port.
-    pub(crate) fn take_questions(&self) -> Vec<(usize, ArpPacket)> {
-        if !self.has_questions.load(Ordering::Acquire) {
+    /// The questions to a sending side since the last call, each with its port.
+    pub(crate) fn take_questions(&self, side: usize) -> Vec<(usize, ArpPacket)> {
+        let questions = &self.questions[side];
+        if !questions.are_there.load(Ordering::Acquire) {
             return Vec::new();
         }
-        let mut questions = self.questions.lock().unwrap_or_else(PoisonError::into_inner);
-        self.has_questions.store(false, Ordering::Relaxed);
-        mem::take(&mut questions)
+        let mut list = questions.list.lock().unwrap_or_else(PoisonError::into_inner);
+        questions.are_there.store(false, Ordering::Relaxed);
+        mem::take(&mut list)
     }
 }
 
@@ -126,11 +145,11 @@ mod tests {
     #[test]
     fn no_frame_arrives_that_was_not_offered_and_the_end_shows_all_that_was_sent() {
         loom::model(|| {
-            let (exchange, wire) = (Arc::new(Exchange::new(1)), Wire::default());
+            let (exchange, wire) = (Arc::new(Exchange::new(1, 1, vec![0])), Wire::default());
             let sending = loom::thread::spawn({
                 let (exchange, wire) = (Arc::clone(&exchange), Arc::clone(&wire));
                 move || {
-                    let progress = &exchange.senders()[0];
+                    let progress = &exchange.lanes()[0];
                     for sent in 0..2 {
                         if exchange.is_called_off() {
                             break;
@@ -142,7 +161,7 @@ mod tests {
                     exchange.end_sending();
                 }
             });
-            let progress = &exchange.senders()[0];
+            let progress = &exchange.lanes()[0];
             let arrived = wire.load(Ordering::Acquire);
             assert!((0..arrived).all(|sequence| progress.was_offered(sequence)));
             let sent = progress.sent();
@@ -154,6 +173,33 @@ mod tests {
                 assert_eq!(progress.sent(), wire.load(Ordering::Acquire));
             }
             sending.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn the_end_of_the_last_sending_side_shows_what_all_have_sent() {
+        loom::model(|| {
+            let exchange = Arc::new(Exchange::new(2, 2, vec![0, 1]));
+            let sides = [0, 1].map(|side: usize| {
+                let exchange = Arc::clone(&exchange);
+                loom::thread::spawn(move || {
+                    exchange.lanes()[side].offer(1);
+                    exchange.lanes()[side].note_sent(1);
+                    exchange.end_sending();
+                })
+            });
+            if exchange.sending_is_over() {
+                assert!(
+                    exchange
+                        .lanes()
+                        .iter()
+                        .all(|lane| lane.sent() == 1 && lane.was_offered(0))
+                );
+            }
+            for side in sides {
+                side.join().unwrap();
+            }
+            assert!(exchange.sending_is_over());
         });
     }
 }

@@ -67,15 +67,20 @@ impl FlowsRecord {
         }
     }
 
-    /// Adds the first copy of a frame.
-    pub(crate) fn record(&mut self, sequence: u64) {
-        self.received[self.turns.flow_of(sequence) as usize] += 1;
+    /// Adds the first copy of a frame and gives its flow.
+    pub(crate) fn record(&mut self, sequence: u64) -> usize {
+        let flow = self.turns.flow_of(sequence) as usize;
+        self.received[flow] += 1;
+        flow
     }
 
-    /// The figures, `sent` being the frames sent of all flows.
-    pub(crate) fn report(&self, sent: u64) -> FlowsReport {
+    /// The figures. Of the lots that flows take turns to be in, the frames below these numbers were sent.
+    pub(crate) fn report(&self, unsent_from: &[u64]) -> FlowsReport {
+        let lots = unsent_from.len();
+        let sent_of = |flow| self.turns.sent_of(flow, unsent_from[flow as usize % lots]);
+        let sent: u64 = (0..self.turns.flows).map(sent_of).sum();
         let flows = (0..).zip(&self.received).map(|(flow, &received)| {
-            let sent = self.turns.sent_of(flow, sent);
+            let sent = sent_of(flow);
             let lost = sent.saturating_sub(received.into());
             FlowLoss { flow, sent, lost }
         });
@@ -130,7 +135,7 @@ mod tests {
                     record.record(sequence);
                 }
             }
-            let report = record.report(sent);
+            let report = record.report(&[sent]);
             prop_assert_eq!(report.count, naive.len() as u64);
             prop_assert_eq!(report.with_loss, naive.values().filter(|counts| counts.1 > 0).count() as u64);
             let arrived: u64 = naive.values().map(|counts| counts.0 - counts.1).sum();

@@ -5,9 +5,11 @@ use brimful_trial::program::DelayReport;
 use serde::Serialize;
 
 use crate::attribution::{Account, Counted, Direction, lost_before_sent};
+use crate::plan::SendingPlan;
 use crate::receiving_lane::ReceivingLane;
 use crate::sending_lane::SendingLane;
-use crate::{FlowsReport, LoadShape, PacingReport, Profile, Routes, SendingOrder, Stream, TrialPlan};
+use crate::sharing::Sharing;
+use crate::{FlowsReport, PacingReport, Profile, Stream, TrialPlan};
 
 /// What is known of one direction after a trial.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -68,44 +70,43 @@ pub(crate) struct Lanes {
     pub(crate) slip: u64,
 }
 
-/// The sending halves of a trial. Two ports are evenly interleaved; more have the same slots (RFC 2889 section 5.1.3), for
-/// which patterns are made.
-pub(crate) fn sending_lanes(
-    routes: &Routes,
-    ports: usize,
-    plan: &TrialPlan,
-    start: Nanoseconds,
-    shape: &LoadShape,
-) -> Vec<SendingLane> {
-    let lane = |(index, order): (usize, &SendingOrder)| {
-        let schedule = plan.schedule(order, start, shape);
-        let is_between = ports == 2 && index == 1;
-        SendingLane::new(
-            order,
-            if is_between {
-                schedule.offset_by_half_a_period()
-            } else {
-                schedule
-            },
-        )
+/// The sending half of a trial that has this place. Two ports are evenly interleaved; more have the same slots (RFC 2889
+/// section 5.1.3), for which patterns are made.
+pub(crate) fn sending_lane(place: usize, plan: &SendingPlan<'_>, start: Nanoseconds) -> SendingLane {
+    let lots = plan.sharing.lots_of_a_port();
+    let (sender, lot) = (place / lots, place % lots);
+    let order = &plan.routes.orders()[sender];
+    let schedule = plan.trial.schedule(order, start, plan.shape);
+    let is_between = plan.ports == 2 && sender == 1;
+    let schedule = if is_between {
+        schedule.offset_by_half_a_period()
+    } else {
+        schedule
     };
-    routes.orders().iter().enumerate().map(lane).collect()
+    SendingLane::new(place, sender, order, schedule.of_lot(plan.sharing.lots(sender), lot))
 }
 
 /// The receiving halves of a trial.
-pub(crate) fn receiving_lanes(profile: &Profile, streams: &[Stream], plan: &TrialPlan) -> Vec<ReceivingLane> {
+pub(crate) fn receiving_lanes(
+    profile: &Profile,
+    streams: &[Stream],
+    sharing: &Sharing,
+    plan: &TrialPlan,
+) -> Vec<ReceivingLane> {
     let routes = profile.routes();
     let frames: Vec<_> = routes.orders().iter().map(|order| plan.frames(order)).collect();
     let directions = routes.directions().iter().zip(streams);
     let lane = |(direction, stream): (&crate::Direction, &Stream)| {
-        ReceivingLane::new(direction, frames[direction.order], stream.flow_turns(), profile.ports())
+        let (frames, lots) = (frames[direction.order], sharing.lots(direction.order));
+        ReceivingLane::new(direction, frames, lots, stream.flow_turns(), profile.ports())
     };
     directions.map(lane).collect()
 }
 
 impl Lanes {
     /// Puts both sides together.
-    pub(crate) fn join(sending: Vec<SendingLane>, receiving: Vec<ReceivingLane>, slip: u64) -> Self {
+    pub(crate) fn join(mut sending: Vec<SendingLane>, receiving: Vec<ReceivingLane>, slip: u64) -> Self {
+        sending.sort_by_key(|lane| lane.place);
         Self {
             accounts: vec![None; receiving.len()],
             sending,
@@ -119,7 +120,7 @@ impl Lanes {
     pub(crate) fn settle(&mut self, counted: &[Counted]) {
         for (index, lane) in self.receiving.iter().enumerate() {
             if self.is_alone(lane) {
-                let sent = lane.turns.among(self.sending[lane.sender].sent());
+                let sent = lane.turns.among(self.sum_of(lane.sender, SendingLane::sent));
                 let direction = Direction {
                     sent,
                     seen: lane.seen(),
@@ -128,11 +129,11 @@ impl Lanes {
                 self.accounts[index] = Account::new(direction, &counted[lane.from], &counted[lane.to]);
             }
         }
-        let mut senders = self.sending.iter().enumerate();
-        self.lost_before_sent = senders.find_map(|(index, sending)| {
-            let from = &counted[sending.from];
-            let lost = lost_before_sent(sending.sent(), self.lost_of_sender(index), from).unwrap_or(0);
-            (lost > 0).then_some((sending.from, lost))
+        self.lost_before_sent = self.sending.iter().find_map(|lane| {
+            let from = &counted[lane.from];
+            let sent = self.sum_of(lane.sender, SendingLane::sent);
+            let lost = lost_before_sent(sent, lost_of_sender(lane.sender, sent, &self.receiving), from).unwrap_or(0);
+            (lost > 0).then_some((lane.from, lost))
         });
     }
 
@@ -142,9 +143,9 @@ impl Lanes {
         self.receiving.iter().filter(is_near).count() == 1
     }
 
-    /// Frames missing of all that a port sent, by its place among those that send.
-    fn lost_of_sender(&self, sender: usize) -> u64 {
-        lost_of_sender(&self.sending[sender], sender, &self.receiving)
+    /// Of all lots of a port, by its place among those that send.
+    pub(crate) fn sum_of(&self, sender: usize, count: fn(&SendingLane) -> u64) -> u64 {
+        sum_of(&self.sending, sender, count)
     }
 
     /// Each direction apart.
@@ -156,10 +157,15 @@ impl Lanes {
     }
 
     fn report_of(&self, receiving: &ReceivingLane, account: Option<Account>, names: &[&str]) -> DirectionReport {
-        let sending = &self.sending[receiving.sender];
         let tracker = &receiving.tracker;
-        let intended = receiving.turns.among(sending.intended());
-        let sent = receiving.turns.among(sending.sent());
+        let of_port = |count| self.sum_of(receiving.sender, count);
+        let intended = receiving.turns.among(of_port(SendingLane::intended));
+        let sent = receiving.turns.among(of_port(SendingLane::sent));
+        let lanes = self.sending.iter().filter(|lane| lane.sender == receiving.sender);
+        let lots: Vec<_> = lanes.collect();
+        let first_unsent = |lane: &&SendingLane| receiving.turns.among(lane.first_unsent());
+        let unsent_from: Vec<_> = lots.iter().map(first_unsent).collect();
+        let pacing: Vec<_> = lots.iter().map(|lane| &lane.pacing).collect();
         let is_only = self
             .receiving
             .iter()
@@ -175,23 +181,33 @@ impl Lanes {
             lost: receiving.lost_of(sent),
             unsent: intended - sent,
             duplicated: tracker.duplicated(),
-            reordered: tracker.reordered(),
+            reordered: receiving.reordered(),
             late: tracker.late(),
             stragglers: receiving.stragglers,
-            sent_into_full_queue: is_only.then_some(sending.sent_into_full_queue),
+            sent_into_full_queue: is_only.then(|| of_port(|lane| lane.sent_into_full_queue)),
             damaged: receiving.damaged,
             misrouted: receiving.misrouted.iter().sum(),
             misrouted_at: misrouted.map(|(name, &count)| ((*name).to_owned(), count)).collect(),
             delay: receiving.delay.report(),
-            flows: receiving.flows.as_ref().map(|flows| flows.report(sent)),
+            flows: receiving.flows.as_ref().map(|flows| flows.report(&unsent_from)),
             account,
-            pacing: sending.pacing.report(),
+            pacing: PacingReport::of(&pacing),
         }
     }
 }
 
-/// Frames missing of all that a port sent, by its place among those that send.
-pub(crate) fn lost_of_sender(sending: &SendingLane, sender: usize, receiving: &[ReceivingLane]) -> u64 {
+/// Of all lots of a port.
+pub(crate) fn sum_of<'l>(
+    sending: impl IntoIterator<Item = &'l SendingLane>,
+    sender: usize,
+    count: fn(&SendingLane) -> u64,
+) -> u64 {
+    let own = sending.into_iter().filter(|lane| lane.sender == sender);
+    own.map(count).sum()
+}
+
+/// Frames missing of all that a port sent.
+pub(crate) fn lost_of_sender(sender: usize, sent: u64, receiving: &[ReceivingLane]) -> u64 {
     let own = receiving.iter().filter(|lane| lane.sender == sender);
-    own.map(|lane| lane.lost_of(lane.turns.among(sending.sent()))).sum()
+    own.map(|lane| lane.lost_of(lane.turns.among(sent))).sum()
 }

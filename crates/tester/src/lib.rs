@@ -15,6 +15,7 @@ mod early_stop;
 mod exchange;
 mod flows;
 mod lane;
+mod lots;
 mod outcome;
 mod pacing;
 
@@ -30,6 +31,7 @@ mod schedule;
 mod sending_lane;
 mod sending_side;
 mod serve;
+mod sharing;
 mod station;
 mod stations;
 mod test_frames;
@@ -59,6 +61,7 @@ pub use protocol::Reply;
 pub use routes::{Direction, Routes, SendingOrder};
 pub use schedule::{CatchUp, LoadShape, Schedule};
 pub use serve::Service;
+pub use sharing::senders_of_a_port;
 pub use stations::{
     MacList, Received, Reply as StationsReply, Request as StationsRequest, SendRequest, SequenceReply, SequenceRequest,
     Switchboard,

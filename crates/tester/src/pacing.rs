@@ -120,6 +120,25 @@ pub struct PacingReport {
     pub highest_window: Option<f64>,
 }
 
+impl PacingReport {
+    /// Of what several threads have sent of one port, each by itself: all frames together, and the worst thread.
+    pub(crate) fn of(records: &[&PacingRecord]) -> Self {
+        let (first, others) = records.split_first().expect("a thread sends");
+        if others.is_empty() {
+            return first.report();
+        }
+        let mut all = (*first).clone();
+        for other in others {
+            all.join(other);
+        }
+        let errors = records.iter().filter_map(|record| record.rate_error());
+        Self {
+            rate_error: errors.max_by(|one, other| one.abs().total_cmp(&other.abs())),
+            ..all.report()
+        }
+    }
+}
+
 /// Watches one direction while it sends.
 #[derive(Clone, Debug)]
 pub struct PacingRecord {
@@ -225,6 +244,17 @@ impl PacingRecord {
             lowest_window: self.window_range.map(|range| range.0),
             highest_window: self.window_range.map(|range| range.1),
         }
+    }
+
+    fn join(&mut self, other: &Self) {
+        self.sent += other.sent;
+        self.late += other.late;
+        self.lateness.add(&other.lateness);
+        self.longest_stall = self.longest_stall.max(other.longest_stall);
+        self.window = self.window.max(other.window);
+        self.off_windows = self.off_windows.max(other.off_windows);
+        let ranges = self.window_range.into_iter().chain(other.window_range);
+        self.window_range = ranges.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)));
     }
 
     fn rate_error(&self) -> Option<f64> {

@@ -3,7 +3,8 @@
 use brimful_trial::program::MeasureRequest;
 use brimful_trial::{Load, Nanoseconds, Ratio, TrialInput};
 
-use crate::{LoadShape, PacingBounds, Schedule, SendingOrder};
+use crate::sharing::Sharing;
+use crate::{LoadShape, PacingBounds, Routes, Schedule, SendingOrder};
 
 /// The times that make up the contract of a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,6 +28,32 @@ pub struct TrialPlan {
     pub duration: Nanoseconds,
     /// Stop once more than this share of all intended frames is certainly lost.
     pub stop_above: Option<Ratio>,
+}
+
+/// What is to be sent in a trial, by all threads.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SendingPlan<'t> {
+    pub(crate) routes: &'t Routes,
+    /// How many ports there are.
+    pub(crate) ports: usize,
+    pub(crate) sharing: &'t Sharing,
+    pub(crate) trial: &'t TrialPlan,
+    /// For how long the load rises before the trial.
+    pub(crate) ramp_up: Nanoseconds,
+    /// How the frames of the trial are spread over time.
+    pub(crate) shape: &'t LoadShape,
+    /// From where on the sender spoils the trial: what is left of it would only take time.
+    pub(crate) bounds: PacingBounds,
+    /// How often to ask whether the links are up.
+    pub(crate) link_check: Nanoseconds,
+}
+
+impl SendingPlan<'_> {
+    /// What one thread sends of the load of a port.
+    pub(crate) fn load_of_lot(&self, order: &SendingOrder) -> Load {
+        let of_port = self.trial.load_of(order);
+        Load::new(of_port.per_second() / self.sharing.lots_of_a_port() as f64).unwrap_or(of_port)
+    }
 }
 
 impl TrialPlan {

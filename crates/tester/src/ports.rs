@@ -28,7 +28,7 @@ impl PortReport {
     /// Of all ports, from what is known of the directions.
     pub(crate) fn of_all(names: &[&str], directions: &[DirectionReport], lanes: &[SendingLane]) -> Vec<Self> {
         let of_port = |(port, &name): (usize, &&str)| {
-            let lane = lanes.iter().find(|lane| lane.from == port);
+            let lanes = lanes.iter().filter(|lane| lane.from == port);
             let sum = |is_own: fn(&DirectionReport, &str) -> bool, count: fn(&DirectionReport) -> u64| {
                 let own = directions.iter().filter(|direction| is_own(direction, name));
                 own.map(count).sum::<u64>()
@@ -46,7 +46,7 @@ impl PortReport {
                 expected: sum(to, |direction| direction.sent),
                 received: sum(to, |direction| direction.sent - direction.lost),
                 misrouted: misrouted.sum(),
-                sent_into_full_queue: lane.map_or(0, |lane| lane.sent_into_full_queue),
+                sent_into_full_queue: lanes.map(|lane| lane.sent_into_full_queue).sum(),
             }
         };
         names.iter().enumerate().map(of_port).collect()

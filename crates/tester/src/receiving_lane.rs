@@ -4,6 +4,7 @@ use brimful_trial::program::DelayRecord;
 use crate::delay::since_stamp;
 use crate::exchange::Exchange;
 use crate::flows::{FlowTurns, FlowsRecord};
+use crate::lots::Lots;
 use crate::routes::Turns;
 use crate::test_frames::Stamp;
 use crate::{Arrival, Direction, SentHistory, Tracker, certainly_lost};
@@ -15,6 +16,11 @@ pub(crate) struct ReceivingLane {
     /// The place of the port that sends among those that do.
     pub(crate) sender: usize,
     pub(crate) turns: Turns,
+    lots: Lots,
+    /// Of each flow where there are several lots, which keep no order among each other: the newest frame that arrived, and
+    /// the frames that arrived after such a one.
+    newest: Vec<Option<u64>>,
+    overtaken: u64,
     pub(crate) tracker: Tracker,
     pub(crate) stragglers: u64,
     pub(crate) damaged: u64,
@@ -28,13 +34,16 @@ pub(crate) struct ReceivingLane {
 
 impl ReceivingLane {
     /// Of a port that sends up to `frames` in all directions; `ports` is how many there are.
-    pub(crate) fn new(direction: &Direction, frames: u64, flows: Option<FlowTurns>, ports: usize) -> Self {
+    pub(crate) fn new(direction: &Direction, frames: u64, lots: Lots, flows: Option<FlowTurns>, ports: usize) -> Self {
         let count = direction.turns.among(frames);
         Self {
             from: direction.from,
             to: direction.to,
             sender: direction.order,
             turns: direction.turns.clone(),
+            lots,
+            newest: vec![None; flows.filter(|_| lots.count > 1).map_or(0, |turns| turns.flows as usize)],
+            overtaken: 0,
             tracker: Tracker::new(count),
             stragglers: 0,
             damaged: 0,
@@ -53,14 +62,43 @@ impl ReceivingLane {
             self.delay.record(stamp.sequence, delay, arrival == Arrival::InOrder);
             self.stragglers += u64::from(sending_is_over);
             if let Some(flows) = &mut self.flows {
-                flows.record(stamp.sequence);
+                let flow = flows.record(stamp.sequence);
+                if let Some(newest) = self.newest.get_mut(flow) {
+                    self.overtaken += u64::from(*newest > Some(stamp.sequence));
+                    *newest = (*newest).max(Some(stamp.sequence));
+                }
             }
         }
     }
 
     /// Whether a frame of this direction was handed to a port.
     pub(crate) fn was_offered(&self, sequence: u64, exchange: &Exchange) -> bool {
-        exchange.senders()[self.sender].was_offered(self.turns.frame_of_port(sequence))
+        let (lot, number) = self.lots.place_of(self.turns.frame_of_port(sequence));
+        exchange.lanes()[self.place_of(lot)].was_offered(number)
+    }
+
+    /// Frames of this direction that were sent so far, and up to which number that is all of them.
+    pub(crate) fn sent_so_far(&self, exchange: &Exchange) -> (u64, u64) {
+        let lots = 0..self.lots.count as usize;
+        let sent = |lot| exchange.lanes()[self.place_of(lot)].sent();
+        let all = lots.clone().map(sent).sum();
+        let complete = lots.map(|lot| self.lots.frame_of_port(lot, sent(lot))).min();
+        let among = |frames| self.turns.among(frames);
+        (among(all), among(complete.unwrap_or(all)))
+    }
+
+    /// Frames that arrived after a later one, of the same flow where threads share the port.
+    pub(crate) fn reordered(&self) -> u64 {
+        if self.lots.count > 1 {
+            self.overtaken
+        } else {
+            self.tracker.reordered()
+        }
+    }
+
+    /// Of the lane that sends a lot of its port.
+    fn place_of(&self, lot: usize) -> usize {
+        self.sender * self.lots.count as usize + lot
     }
 
     /// Frames missing of `sent`. Forged frames can make it too small, but never less than none.

@@ -205,8 +205,8 @@ impl<'t, R: Receiver> ReceivingSide<'t, R> {
         };
         let (mut lost, mut all_sent) = (0, 0);
         for lane in &mut self.lanes {
-            let sent = lane.turns.among(self.exchange.senders()[lane.sender].sent());
-            lane.note_sent(now, sent, silence);
+            let (sent, complete) = lane.sent_so_far(self.exchange);
+            lane.note_sent(now, complete, silence);
             lost += lane.certainly_lost(now, grace, silence);
             all_sent += sent;
         }

@@ -124,6 +124,11 @@ impl Routes {
         &self.orders
     }
 
+    /// The place of a port among those that send.
+    pub(crate) fn place_of(&self, port: usize) -> Option<usize> {
+        self.orders.iter().position(|order| order.from == port)
+    }
+
     /// What all ports send together, in loads.
     pub fn factor(&self) -> f64 {
         self.orders.iter().map(|order| order.share).sum()

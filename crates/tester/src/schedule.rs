@@ -2,6 +2,8 @@ use std::sync::Arc;
 
 use brimful_trial::{Load, Nanoseconds};
 
+use crate::lots::Lots;
+
 /// Frames that may leave back to back while the sender catches up: small against the shortest queue of a device met
 /// so far (256 entries on veth), so that catching up does not overflow it by itself.
 const CATCH_UP_BURST: f64 = 64.0;
@@ -47,15 +49,18 @@ impl LoadShape {
     }
 }
 
-/// When each frame of one direction is due, whatever happened to the ones before: frame i at `start + i / load` when
-/// the load is even.
+/// When each frame of one port is due, whatever happened to the ones before: frame i at `start + i / load` when the load
+/// is even. Or the same of one lot of them, which has its own numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schedule {
     start: u64,
     period: f64,
     duration: u64,
+    /// Frames of the port.
     count: u64,
     shape: LoadShape,
+    lots: Lots,
+    lot: usize,
 }
 
 impl Schedule {
@@ -68,6 +73,8 @@ impl Schedule {
             duration: duration.0,
             count,
             shape: shape.clone(),
+            lots: Lots::ONE,
+            lot: 0,
         };
         if let LoadShape::Timeline(places) = shape {
             // A part of the line has a mean of its own; the trial must have the load.
@@ -93,9 +100,20 @@ impl Schedule {
         }
     }
 
+    /// The same of one lot of the frames alone.
+    #[must_use]
+    pub(crate) fn of_lot(self, lots: Lots, lot: usize) -> Self {
+        Self { lots, lot, ..self }
+    }
+
+    /// Which frame of the port one of these is.
+    pub(crate) fn frame_of_port(&self, index: u64) -> u64 {
+        self.lots.frame_of_port(self.lot, index)
+    }
+
     /// Frames of the whole trial.
     pub fn count(&self) -> u64 {
-        self.count
+        self.lots.among(self.lot, self.count)
     }
 
     /// When the first frame is due.
@@ -110,6 +128,10 @@ impl Schedule {
 
     /// When a frame is due.
     pub fn due(&self, index: u64) -> Nanoseconds {
+        self.due_of_port(self.frame_of_port(index))
+    }
+
+    fn due_of_port(&self, index: u64) -> Nanoseconds {
         let elapsed = match &self.shape {
             LoadShape::Even => index as f64 * self.period,
             LoadShape::Bursts { frames, spacing } => {
@@ -123,11 +145,15 @@ impl Schedule {
 
     /// When the first frame after this many is due; never, after the last.
     pub fn due_after(&self, sent: u64) -> Nanoseconds {
-        if sent < self.count { self.due(sent) } else { NEVER }
+        if sent < self.count() { self.due(sent) } else { NEVER }
     }
 
     /// How many frames are due at a time or before.
     pub fn due_by(&self, now: Nanoseconds) -> u64 {
+        self.lots.among(self.lot, self.due_of_port_by(now))
+    }
+
+    fn due_of_port_by(&self, now: Nanoseconds) -> u64 {
         let Some(elapsed) = now.0.checked_sub(self.start) else {
             return 0;
         };
@@ -148,10 +174,10 @@ impl Schedule {
             }
         };
         // The estimate is off where a division is rounded: by one frame, or one burst, at most.
-        while count > 0 && self.due(count - 1) > now {
+        while count > 0 && self.due_of_port(count - 1) > now {
             count -= 1;
         }
-        while self.due(count) <= now {
+        while self.due_of_port(count) <= now {
             count += 1;
         }
         count.min(self.count)
@@ -160,11 +186,18 @@ impl Schedule {
     /// Frames that may be due at once, or as good as: more than the mean over the time that they take, with what
     /// catching up adds.
     pub(crate) fn burst(&self) -> f64 {
-        match &self.shape {
+        let of_port = match &self.shape {
             LoadShape::Even => 1.0,
             LoadShape::Bursts { frames, .. } => *frames as f64,
             LoadShape::Timeline(places) => largest_burst(places),
-        }
+        };
+        // The frames of a turn are closer together than all frames of its lot.
+        of_port + self.lots.excess()
+    }
+
+    /// The mean distance between frames.
+    fn mean_period(&self) -> f64 {
+        self.period * self.lots.count as f64
     }
 
     fn spacing(&self, spacing: Nanoseconds) -> f64 {
@@ -205,7 +238,7 @@ pub struct CatchUp {
 impl CatchUp {
     /// With full credit at the start of a schedule.
     pub fn new(schedule: &Schedule) -> Self {
-        let period = schedule.period / CATCH_UP_SPEED;
+        let period = schedule.mean_period() / CATCH_UP_SPEED;
         let most = schedule.burst().max(CATCH_UP_BURST);
         Self {
             period,
@@ -328,6 +361,27 @@ mod tests {
             prop_assert_eq!(schedule.due_by(now), naive as u64);
         }
 
+        /// Threads that share a port send what one would, when it would.
+        #[test]
+        fn lots_have_the_schedule_of_all_frames(load in 1.0..5e6, duration in 0.000_01..0.001, at in 0.0..1.3,
+                shape in shapes(), count in 1..5_u64, turn in 1..13_u64) {
+            let (all, lots) = (shaped(load, duration, &shape), Lots { count, turn });
+            let now = Nanoseconds(all.start().0 + (at * duration * 1e9) as u64);
+            let of_lots: Vec<_> = (0..count as usize).map(|lot| all.clone().of_lot(lots, lot)).collect();
+            for frame in 0..all.count() {
+                let (lot, number) = lots.place_of(frame);
+                prop_assert_eq!(of_lots[lot].due(number), all.due(frame));
+                prop_assert_eq!(of_lots[lot].frame_of_port(number), frame);
+            }
+            let sum = |count: &dyn Fn(&Schedule) -> u64| of_lots.iter().map(count).sum::<u64>();
+            prop_assert_eq!(sum(&|lot| lot.due_by(now)), all.due_by(now));
+            prop_assert_eq!(sum(&Schedule::count), all.count());
+            for lot in &of_lots {
+                let naive = (0..lot.count()).filter(|&index| lot.due(index) <= now).count();
+                prop_assert_eq!(lot.due_by(now), naive as u64);
+            }
+        }
+
         #[test]
         fn all_frames_are_due_within_the_sending_phase(load in 100.0..5e6, duration in 0.01..1.0, shape in shapes()) {
             let schedule = shaped(load, duration, &shape);
@@ -335,8 +389,9 @@ mod tests {
         }
 
         #[test]
-        fn an_undisturbed_sender_never_lacks_credit(load in 1.0..5e6, shape in shapes()) {
-            let schedule = shaped(load, 1000.0, &shape);
+        fn an_undisturbed_sender_never_lacks_credit(load in 1.0..5e6, shape in shapes(), count in 1..4_u64,
+                turn in 1..13_u64) {
+            let schedule = shaped(load, 1000.0, &shape).of_lot(Lots { count, turn }, 0);
             let mut catch_up = CatchUp::new(&schedule);
             for index in 0..1000 {
                 let now = schedule.due(index);

@@ -7,6 +7,10 @@ use crate::{CatchUp, Clock, PacingRecord, Schedule, SendingOrder, Stream};
 
 /// What one port sends during one trial.
 pub(crate) struct SendingLane {
+    /// Its place among all lanes that send.
+    pub(crate) place: usize,
+    /// The place of its port among those that send.
+    pub(crate) sender: usize,
     pub(crate) from: usize,
     pub(crate) pacing: PacingRecord,
     pub(crate) sent_into_full_queue: u64,
@@ -28,8 +32,10 @@ pub(crate) struct Sent {
 }
 
 impl SendingLane {
-    pub(crate) fn new(order: &SendingOrder, schedule: Schedule) -> Self {
+    pub(crate) fn new(place: usize, sender: usize, order: &SendingOrder, schedule: Schedule) -> Self {
         Self {
+            place,
+            sender,
             from: order.from,
             order: order.clone(),
             pacing: PacingRecord::new(schedule.clone()),
@@ -64,9 +70,9 @@ impl SendingLane {
         if burst > 0 {
             progress.offer(first + burst as u64);
         }
-        let order = &self.order;
+        let (order, schedule) = (&self.order, &self.schedule);
         let sent = sender.send_burst(burst, &mut |index, buffer| {
-            let (direction, sequence) = order.at(first + index as u64);
+            let (direction, sequence) = order.at(schedule.frame_of_port(first + index as u64));
             let stamp = Stamp {
                 trial,
                 stream: direction as u8,
@@ -90,9 +96,18 @@ impl SendingLane {
         })
     }
 
-    /// The direction of the first frame that is not sent.
+    pub(crate) fn order(&self) -> &SendingOrder {
+        &self.order
+    }
+
+    /// The direction of a frame.
     pub(crate) fn direction(&self, frame: u64) -> usize {
         self.order.at(frame).0
+    }
+
+    /// The first frame of the port that this lane has not sent, as far as they are its own.
+    pub(crate) fn first_unsent(&self) -> u64 {
+        self.schedule.frame_of_port(self.next)
     }
 
     pub(crate) fn sent(&self) -> u64 {

@@ -5,14 +5,16 @@ use brimful_trial::Nanoseconds;
 
 use crate::cost::Work;
 use crate::exchange::Exchange;
-use crate::lane::sending_lanes;
+use crate::lane::sending_lane;
 use crate::pacing::{PacingLimits, WINDOW};
+use crate::plan::SendingPlan;
 use crate::ramp_up::RampUp;
 use crate::sending_lane::SendingLane;
+use crate::sharing::Sharing;
 use crate::station::{RAMP_UP_STREAM, Station};
 use crate::test_frames::{Stamp, TIMESTAMP_MASK};
 use crate::turn::{End, Turn};
-use crate::{Clock, LoadShape, PacingBounds, Routes, Stream, TrialPlan};
+use crate::{Clock, Stream};
 
 /// Frames that each port sends before a trial, so that losing one does no harm.
 const LEARNING_FRAMES: usize = 3;
@@ -24,15 +26,17 @@ const SPIN: Nanoseconds = Nanoseconds(1_000_000);
 /// load is then wrong by no more than 1 %.
 const OVERTIME_SHARE: u64 = 100;
 
-/// What all ports send during one trial.
+/// What one thread sends during one trial: all that some of the ports send.
 pub(crate) struct SendingSide<'t, S> {
-    senders: &'t mut [S],
-    stations: &'t [Station],
+    /// Its place among the sending sides.
+    number: usize,
+    /// Those that send come first, in the order of the lanes.
+    ports: Vec<SendingPort<'t, S>>,
     /// Of the directions.
-    pub(crate) streams: &'t [Stream],
+    streams: &'t [Stream],
     exchange: &'t Exchange,
     trial: u16,
-    /// Of the ports that send; empty until the sending phase begins.
+    /// Of its ports that send; empty until the sending phase begins.
     pub(crate) lanes: Vec<SendingLane>,
     /// The most frames by which a port was ahead of another one at any time, each on its own schedule.
     pub(crate) slip: u64,
@@ -47,40 +51,63 @@ pub(crate) struct SendingSide<'t, S> {
     /// How often it asks whether the links are up, and when next.
     link_check: Nanoseconds,
     next_link_check: Nanoseconds,
-    /// Frames that the queue of the receiver attached to each port had refused when the trial proper began.
-    refused_before: Vec<u64>,
-    /// Frames sent on each port in answer to questions since then.
-    answers: Vec<u64>,
 }
 
-/// What is to be sent.
-#[derive(Clone, Copy)]
-pub(crate) struct SendingPlan<'t> {
-    pub(crate) routes: &'t Routes,
-    pub(crate) trial: &'t TrialPlan,
-    /// For how long the load rises before the trial.
-    pub(crate) ramp_up: Nanoseconds,
-    /// How the frames of the trial are spread over time.
-    pub(crate) shape: &'t LoadShape,
-    /// From where on the sender spoils the trial: what is left of it would only take time.
-    pub(crate) bounds: PacingBounds,
-    /// How often to ask whether the links are up.
-    pub(crate) link_check: Nanoseconds,
+/// A port of a sending side, or one of several ways to send there.
+pub(crate) struct SendingPort<'t, S> {
+    number: usize,
+    /// Whether it speaks for the port: several threads may send there.
+    is_first: bool,
+    /// The place of its lane among all, where it sends.
+    lane: Option<usize>,
+    sender: &'t mut S,
+    station: &'t Station,
+    /// Frames that the queue of the receiver attached to it had refused when the trial proper began.
+    refused_before: u64,
+    /// Frames sent in answer to questions since then.
+    answers: u64,
+}
+
+impl<'t, S> SendingPort<'t, S> {
+    /// A port of which each lot is sent another way, the first by this lane, where it sends.
+    pub(crate) fn all(
+        number: usize,
+        first_lane: Option<usize>,
+        senders: impl Iterator<Item = &'t mut S>,
+        station: &'t Station,
+    ) -> impl Iterator<Item = Self> {
+        (0..).zip(senders).map(move |(lot, sender)| Self {
+            number,
+            is_first: lot == 0,
+            lane: first_lane.map(|first| first + lot),
+            sender,
+            station,
+            refused_before: 0,
+            answers: 0,
+        })
+    }
+}
+
+/// Gives the sending sides their ports.
+pub(crate) fn deal_out<'t, S>(
+    mut ports: Vec<SendingPort<'t, S>>,
+    sharing: &Sharing,
+    mut sides: Vec<SendingSide<'t, S>>,
+) -> Vec<SendingSide<'t, S>> {
+    ports.sort_by_key(|port| port.lane.unwrap_or(usize::MAX));
+    for port in ports {
+        let thread = port.lane.map_or(0, |lane| sharing.thread_of(lane));
+        sides[thread].ports.push(port);
+    }
+    sides
 }
 
 impl<'t, S: Sender> SendingSide<'t, S> {
-    pub(crate) fn new(
-        senders: &'t mut [S],
-        stations: &'t [Station],
-        streams: &'t [Stream],
-        exchange: &'t Exchange,
-        trial: u16,
-    ) -> Self {
+    /// Without ports yet.
+    pub(crate) fn new(number: usize, streams: &'t [Stream], exchange: &'t Exchange, trial: u16) -> Self {
         Self {
-            refused_before: vec![0; senders.len()],
-            answers: vec![0; senders.len()],
-            senders,
-            stations,
+            number,
+            ports: Vec::new(),
             streams,
             exchange,
             trial,
@@ -95,41 +122,42 @@ impl<'t, S: Sender> SendingSide<'t, S> {
         }
     }
 
-    /// Shows the addresses of all ports to the device.
+    /// Shows the addresses of its ports to the device.
     pub(crate) fn announce(&mut self) -> io::Result<()> {
         let trial = self.trial;
         for _ in 0..LEARNING_FRAMES {
-            for (sender, station) in self.senders.iter_mut().zip(self.stations) {
+            let ports = self.ports.iter_mut().filter(|port| port.is_first);
+            for SendingPort { sender, station, .. } in ports {
                 let mut len = None;
-                send_one(sender, &mut |buffer| {
+                send_one(*sender, &mut |buffer| {
                     len = station.fill_announcement(buffer);
                     len.unwrap_or_else(|| station.fill_learning(buffer, trial))
                 })?;
-                send_one(sender, &mut |buffer| station.fill_learning(buffer, trial))?;
+                send_one(*sender, &mut |buffer| station.fill_learning(buffer, trial))?;
             }
         }
         Ok(())
     }
 
-    /// Begins the sending phase now.
+    /// Begins the sending phase now, which is the same for all sending sides.
     pub(crate) fn begin(&mut self, plan: &SendingPlan<'_>, now: Nanoseconds) -> io::Result<()> {
         let SendingPlan {
-            routes,
             trial,
             ramp_up,
-            shape,
             bounds,
             link_check,
+            ..
         } = *plan;
         let start = now + LEAD;
+        let lanes = self.ports.iter().filter_map(|port| port.lane);
+        self.lanes = lanes.map(|place| sending_lane(place, plan, start + ramp_up)).collect();
         if ramp_up > Nanoseconds::ZERO {
-            let rising = |order: &_| RampUp::new(start, ramp_up, trial.load_of(order));
-            self.ramp_ups = routes.orders().iter().map(rising).collect();
+            let rising = |lane: &SendingLane| RampUp::new(start, ramp_up, plan.load_of_lot(lane.order()));
+            self.ramp_ups = self.lanes.iter().map(rising).collect();
         }
         self.limits = bounds.limits(trial.duration);
         self.link_check = link_check;
         let overtime = Nanoseconds((trial.duration.0 / OVERTIME_SHARE).min(WINDOW.0));
-        self.lanes = sending_lanes(routes, self.senders.len(), trial, start + ramp_up, shape);
         self.deadline = self.lanes.iter().map(SendingLane::end).max().unwrap_or_default() + overtime;
         self.count_from_here()
     }
@@ -138,7 +166,8 @@ impl<'t, S: Sender> SendingSide<'t, S> {
     pub(crate) fn turn(&mut self, clock: &impl Clock, now: Nanoseconds) -> io::Result<Turn> {
         if now >= self.next_link_check {
             self.next_link_check = now + self.link_check;
-            if let Some(port) = port_without_link(self.senders)? {
+            let own = self.ports.iter_mut().map(|port| (port.number, &mut *port.sender));
+            if let Some(port) = port_without_link(own)? {
                 return Ok(Turn::Over(End::LinkDown(port)));
             }
         }
@@ -156,10 +185,12 @@ impl<'t, S: Sender> SendingSide<'t, S> {
             self.count_from_here()?;
         }
         let mut total = 0;
-        let (mut most_due, mut least_left) = (0, u64::MAX);
-        for (lane, progress) in self.lanes.iter_mut().zip(self.exchange.senders()) {
-            let sender = &mut self.senders[lane.from];
-            match lane.send_due(sender, self.streams, self.trial, progress, clock, now) {
+        // The ports of another side may all be in time.
+        let is_alone = self.exchange.sending_sides() == 1;
+        let (mut most_due, mut least_left) = (0, if is_alone { u64::MAX } else { 0 });
+        for (lane, port) in self.lanes.iter_mut().zip(&mut self.ports) {
+            let progress = &self.exchange.lanes()[lane.place];
+            match lane.send_due(port.sender, self.streams, self.trial, progress, clock, now) {
                 Ok(sent) => {
                     total += sent.frames;
                     most_due = most_due.max(sent.due);
@@ -183,28 +214,31 @@ impl<'t, S: Sender> SendingSide<'t, S> {
 
     /// Answers those who have asked for an address.
     pub(crate) fn answer(&mut self) -> io::Result<()> {
-        for (port, question) in self.exchange.take_questions() {
-            let station = &self.stations[port];
-            self.answers[port] += 1;
-            send_one(&mut self.senders[port], &mut |buffer| {
-                station.fill_answer(buffer, question)
-            })?;
+        for (number, question) in self.exchange.take_questions(self.number) {
+            for port in self.ports.iter_mut().filter(|port| port.number == number) {
+                port.answers += 1;
+                send_one(port.sender, &mut |buffer| port.station.fill_answer(buffer, question))?;
+            }
         }
         Ok(())
     }
 
-    /// Pushes out what has not left and gives how many frames still have not, of each port.
-    pub(crate) fn flush(&mut self) -> io::Result<Vec<usize>> {
-        self.senders.iter_mut().map(Sender::flush).collect()
+    /// Pushes out what has not left and gives the first port that still has frames, with how many.
+    pub(crate) fn flush(&mut self) -> io::Result<Option<(usize, usize)>> {
+        let mut first = None;
+        for port in &mut self.ports {
+            let left = port.sender.flush()?;
+            first = first.or((left > 0).then_some((port.number, left)));
+        }
+        Ok(first)
     }
 
     /// Gives the lanes how many of their frames were refused on the spot.
     pub(crate) fn settle_refused(&mut self) -> io::Result<()> {
-        let refused = self.refused()?;
-        for lane in &mut self.lanes {
-            let all = refused[lane.from] - self.refused_before[lane.from];
+        for (lane, port) in self.lanes.iter_mut().zip(&mut self.ports) {
+            let all = port.sender.statistics()?.sent_into_full_queue - port.refused_before;
             // Answers went the same way; taking them all for refused errs towards waiting longer.
-            lane.sent_into_full_queue = all.saturating_sub(self.answers[lane.from]);
+            lane.sent_into_full_queue = all.saturating_sub(port.answers);
         }
         Ok(())
     }
@@ -212,9 +246,10 @@ impl<'t, S: Sender> SendingSide<'t, S> {
     /// Sends what goes before the trial and counts nowhere; what a port does not take is left out.
     fn ramp_up(&mut self, clock: &impl Clock, now: Nanoseconds) -> io::Result<Turn> {
         let mut total = 0;
-        for (lane, ramp_up) in self.lanes.iter().zip(&mut self.ramp_ups) {
+        let lanes = self.lanes.iter().zip(&mut self.ports);
+        for ((lane, port), ramp_up) in lanes.zip(&mut self.ramp_ups) {
             let (first, burst) = ramp_up.due(now);
-            let sent = self.senders[lane.from].send_burst(burst, &mut |index, buffer| {
+            let sent = port.sender.send_burst(burst, &mut |index, buffer| {
                 let frame = first + index as u64;
                 let stamp = Stamp {
                     trial: self.trial,
@@ -237,20 +272,19 @@ impl<'t, S: Sender> SendingSide<'t, S> {
 
     /// Frames that were refused or sent in answer until now are not the trial's.
     fn count_from_here(&mut self) -> io::Result<()> {
-        self.refused_before = self.refused()?;
-        self.answers.fill(0);
+        for port in &mut self.ports {
+            port.refused_before = port.sender.statistics()?.sent_into_full_queue;
+            port.answers = 0;
+        }
         Ok(())
-    }
-
-    fn refused(&mut self) -> io::Result<Vec<u64>> {
-        let refused = |sender: &mut S| Ok(sender.statistics()?.sent_into_full_queue);
-        self.senders.iter_mut().map(refused).collect()
     }
 }
 
-/// The first port whose link is down.
-pub(crate) fn port_without_link<S: Sender>(senders: &mut [S]) -> io::Result<Option<usize>> {
-    for (port, sender) in senders.iter_mut().enumerate() {
+/// The first of these ports whose link is down.
+pub(crate) fn port_without_link<'s, S: Sender + 's>(
+    senders: impl Iterator<Item = (usize, &'s mut S)>,
+) -> io::Result<Option<usize>> {
+    for (port, sender) in senders {
         if !sender.link_is_up()? {
             return Ok(Some(port));
         }

@@ -1,9 +1,10 @@
 use std::io;
+use std::iter;
 use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use brimful_netdev::{Port, Receiver, Sender};
+use brimful_netdev::{Port, Receiver, SendStatistics, Sender};
 use brimful_trial::Nanoseconds;
 
 use crate::attribution::Counted;
@@ -12,8 +13,10 @@ use crate::exchange::Exchange;
 use crate::lane::{Lanes, receiving_lanes};
 use crate::outcome::Evidence;
 use crate::pacing::WINDOW;
+use crate::plan::SendingPlan;
 use crate::receiving_side::{EarlyStop, ReceivingSide, drain};
-use crate::sending_side::{SendingPlan, SendingSide, port_without_link};
+use crate::sending_side::{SendingPort, SendingSide, deal_out, port_without_link};
+use crate::sharing::Sharing;
 use crate::station::Station;
 use crate::test_frames::TemplateError;
 use crate::trial::{FLUSH_WAIT, Trial};
@@ -31,11 +34,15 @@ const LINK_CHECK: Nanoseconds = Nanoseconds(100_000_000);
 /// Ports, two or more, around the device under test.
 pub struct Tester<'a, S, R, C> {
     senders: Vec<S>,
+    /// Of each port, for further threads that send there.
+    more_senders: Vec<Vec<S>>,
     receivers: Vec<R>,
     clock: C,
     profile: Profile,
     timing: Timing,
     threads: Threads,
+    /// Of the threads that send, in their order; any where there are none.
+    processors: Vec<usize>,
     ramp_up: Nanoseconds,
     stop: &'a AtomicBool,
     stations: Vec<Station>,
@@ -76,6 +83,7 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
         let (senders, receivers): (Vec<_>, Vec<_>) = ports.into_iter().map(|port| (port.sender, port.receiver)).unzip();
         assert_eq!(senders.len(), profile.ports(), "a profile is for its number of ports");
         Ok(Self {
+            more_senders: senders.iter().map(|_| Vec::new()).collect(),
             stations: stations.collect::<Result<_, _>>()?,
             streams,
             senders,
@@ -84,6 +92,7 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
             profile,
             timing,
             threads: Threads::One,
+            processors: Vec::new(),
             ramp_up: Nanoseconds::ZERO,
             stop,
             trial: first_trial,
@@ -94,6 +103,18 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
     #[must_use]
     pub fn with_threads(self, threads: Threads) -> Self {
         Self { threads, ..self }
+    }
+
+    /// The same with further ways to send on each port, in their order, so that several threads can share it.
+    #[must_use]
+    pub fn with_more_senders(self, more_senders: Vec<Vec<S>>) -> Self {
+        Self { more_senders, ..self }
+    }
+
+    /// The same with each thread that sends on one of these processors, in their order.
+    #[must_use]
+    pub fn with_processors(self, processors: Vec<usize>) -> Self {
+        Self { processors, ..self }
     }
 
     /// The same with the load rising to that of the trial for so long before each trial, by frames that count nowhere.
@@ -109,7 +130,7 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
     pub fn measure(&mut self, plan: &TrialPlan) -> io::Result<Outcome> {
         self.trial = self.trial.wrapping_add(1);
         drain(&mut self.receivers)?;
-        if let Some(port) = port_without_link(&mut self.senders)? {
+        if let Some(port) = self.port_without_link()? {
             return Ok(self.evidence(&Lanes::default(), 0).link_down(port));
         }
         let before = self.counted(ReadFirst::Port)?;
@@ -117,9 +138,13 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
         if let Some(port) = before.iter().position(is_without_link) {
             return Ok(self.evidence(&Lanes::default(), 0).link_down(port));
         }
-        let (profile, timing, threads) = (self.profile.clone(), self.timing, self.threads);
+        let (profile, timing, processors) = (self.profile.clone(), self.timing, self.processors.clone());
+        let threads = self.threads;
+        let sharing = self.sharing();
         let sending_plan = SendingPlan {
             routes: profile.routes(),
+            ports: profile.ports(),
+            sharing: &sharing,
             trial: plan,
             ramp_up: self.ramp_up,
             shape: profile.shape(),
@@ -130,13 +155,14 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
                 WINDOW
             },
         };
-        let exchange = Exchange::new(profile.routes().orders().len());
-        let mut trial = self.trial(&exchange, plan);
+        let exchange = self.exchange(&sharing);
+        let streams = Arc::clone(&self.streams);
+        let mut trial = self.trial(&exchange, &sharing, plan);
         trial.learn()?;
-        trial.receiving.lanes = receiving_lanes(&profile, trial.sending.streams, plan);
-        let mut end = trial.send(&sending_plan, threads)?;
+        trial.receiving.lanes = receiving_lanes(&profile, &streams, &sharing, plan);
+        let mut end = trial.send(&sending_plan, threads, &processors)?;
         let end_of_sending = trial.now();
-        let mut left_behind = Vec::new();
+        let mut left_behind = None;
         if end != End::Interrupted {
             left_behind = trial.flush()?;
             let over = end_of_sending + timing.straggler_wait;
@@ -152,14 +178,15 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
         let costs = trial.costs(threads);
         let Trial { sending, receiving, .. } = trial;
         let stale = receiving.stale;
-        let mut lanes = Lanes::join(sending.lanes, receiving.into_lanes(), sending.slip);
+        let slip = sending.iter().map(|side| side.slip).max().unwrap_or(0);
+        let sent = sending.into_iter().flat_map(|side| side.lanes).collect();
+        let mut lanes = Lanes::join(sent, receiving.into_lanes(), slip);
         let during = self.settle(&mut lanes, &before)?;
-        if let (Some(port), End::Schedule | End::Loss | End::OffSchedule) = (port_without_link(&mut self.senders)?, end)
-        {
+        if let (Some(port), End::Schedule | End::Loss | End::OffSchedule) = (self.port_without_link()?, end) {
             end = End::LinkDown(port);
         }
         let spoiled = self.flapped(&during).or_else(|| self.unseen(&during));
-        let spoiled = spoiled.or_else(|| self.unsent(&left_behind));
+        let spoiled = spoiled.or_else(|| self.unsent(left_behind));
         let spoiled = spoiled.or_else(|| self.lost_before_sent(&lanes));
         let evidence = Evidence {
             costs,
@@ -197,7 +224,36 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
         mem::replace(&mut self.ramp_up, ramp_up)
     }
 
-    fn trial<'t>(&'t mut self, exchange: &'t Exchange, plan: &TrialPlan) -> Trial<'t, S, R, C> {
+    /// By flows as well where that can be done, else by ports alone.
+    fn sharing(&self) -> Sharing {
+        let routes = self.profile.routes();
+        let threads = match self.threads {
+            Threads::One => 1,
+            Threads::Several { senders } => senders,
+        };
+        let is_possible = |sharing: &Sharing| {
+            let mut ports = routes
+                .orders()
+                .iter()
+                .map(|order| 1 + self.more_senders[order.from].len());
+            ports.all(|ways| ways >= sharing.lots_of_a_port())
+        };
+        let sharing = Sharing::new(routes, &self.streams, threads).ok().filter(is_possible);
+        sharing.unwrap_or_else(|| Sharing::by_ports(routes, threads))
+    }
+
+    /// A port that sends nothing is with the first thread.
+    fn exchange(&self, sharing: &Sharing) -> Exchange {
+        let routes = self.profile.routes();
+        let side_of = |port| {
+            let place = routes.place_of(port);
+            place.map_or(0, |place| sharing.thread_of(sharing.first_lane(place)))
+        };
+        let sides = (0..self.senders.len()).map(side_of).collect();
+        Exchange::new(sharing.lanes(), sharing.threads(), sides)
+    }
+
+    fn trial<'t>(&'t mut self, exchange: &'t Exchange, sharing: &Sharing, plan: &TrialPlan) -> Trial<'t, S, R, C> {
         let orders = self.profile.routes().orders().iter();
         let early_stop = EarlyStop {
             stop: self.stop,
@@ -206,14 +262,34 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
             grace: self.timing.stop_grace,
             silence: self.timing.straggler_wait.max(self.timing.stop_grace),
         };
+        let side = |number| SendingSide::new(number, &self.streams, exchange, self.trial);
+        let senders = self.senders.iter_mut().zip(&mut self.more_senders).zip(&self.stations);
+        let ports = senders.enumerate().map(|(number, ((first, more), station))| {
+            let lane = self
+                .profile
+                .routes()
+                .place_of(number)
+                .map(|place| sharing.first_lane(place));
+            let lots = lane.map_or(1, |_| sharing.lots_of_a_port());
+            SendingPort::all(number, lane, iter::once(first).chain(more).take(lots), station)
+        });
+        let sending = deal_out(
+            ports.flatten().collect(),
+            sharing,
+            (0..sharing.threads()).map(side).collect(),
+        );
         Trial {
-            sending: SendingSide::new(&mut self.senders, &self.stations, &self.streams, exchange, self.trial),
+            sending,
             receiving: ReceivingSide::new(&mut self.receivers, &self.stations, early_stop, exchange, self.trial),
             exchange,
             clock: &self.clock,
             watch: ClockWatch::default(),
             stop: self.stop,
         }
+    }
+
+    fn port_without_link(&mut self) -> io::Result<Option<usize>> {
+        port_without_link(self.senders.iter_mut().enumerate())
     }
 
     fn evidence<'t>(&'t self, lanes: &'t Lanes, stale: u64) -> Evidence<'t> {
@@ -236,13 +312,24 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
             drain(&mut self.receivers)?;
         }
         for (port, counted) in counted.iter_mut().enumerate() {
-            counted.sender = self.senders[port].statistics()?;
+            counted.sender = self.sent_on(port)?;
             counted.receiver = self.receivers[port].statistics()?;
             if first == ReadFirst::Port {
                 counted.interface = self.senders[port].interface_counters()?;
             }
         }
         Ok(counted)
+    }
+
+    /// What all that send on a port have counted.
+    fn sent_on(&mut self, port: usize) -> io::Result<SendStatistics> {
+        let mut all = self.senders[port].statistics()?;
+        for sender in &mut self.more_senders[port] {
+            let more = sender.statistics()?;
+            all.sent += more.sent;
+            all.sent_into_full_queue += more.sent_into_full_queue;
+        }
+        Ok(all)
     }
 
     /// Gives and notes what ports and interfaces have counted during a trial. An interface that seems to have sent less
@@ -299,9 +386,9 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
     }
 
     /// Why what the tester has sent is not all that it took for sent.
-    fn unsent(&self, left_behind: &[usize]) -> Option<String> {
-        let port = left_behind.iter().position(|&frames| frames > 0)?;
-        let (count, name) = (left_behind[port], self.senders[port].name());
+    fn unsent(&self, left_behind: Option<(usize, usize)>) -> Option<String> {
+        let (port, count) = left_behind?;
+        let name = self.senders[port].name();
         Some(format!(
             "{count} frames had not left {name} {FLUSH_WAIT} after the end of sending"
         ))

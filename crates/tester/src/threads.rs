@@ -7,10 +7,10 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 pub enum Threads {
     /// One thread sends and receives in turns: the device has the other processors to itself.
     One,
-    /// The calling thread receives and another one sends, on this processor if one is given.
-    Two {
-        /// Of the sending thread.
-        sender: Option<usize>,
+    /// The calling thread receives, and others send, each for some of the ports.
+    Several {
+        /// How many send: at least one, and no more than there are ports that send.
+        senders: usize,
     },
 }
 

@@ -1,21 +1,25 @@
-//! One trial, phase by phase. While frames are sent, one loop runs both sides in turns, or each side runs its own; what
-//! a turn does and what it decides is the same.
+//! One trial, phase by phase. While frames are sent, one loop runs both sides in turns, or each side runs its own, of
+//! which several may send; what a turn does and what it decides is the same.
 
 use std::hint;
 use std::io;
+use std::iter;
 use std::panic;
+use std::slice;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, Thread};
+use std::thread::{self, ScopedJoinHandle, Thread};
 
 use brimful_netdev::{Receiver, Sender};
 use brimful_trial::Nanoseconds;
 
 use crate::clock::ClockWatch;
 use crate::exchange::Exchange;
-use crate::lane::lost_of_sender;
+use crate::lane::{lost_of_sender, sum_of};
+use crate::plan::SendingPlan;
 use crate::receiving_side::{Arriving, ReceivingSide};
 use crate::sending_lane::SendingLane;
-use crate::sending_side::{SendingPlan, SendingSide};
+use crate::sending_side::SendingSide;
 use crate::turn::{End, Turn};
 use crate::{Clock, Cost, Threads, stay_on};
 
@@ -41,7 +45,8 @@ pub(crate) const FLUSH_WAIT: Nanoseconds = Nanoseconds(100_000_000);
 
 /// One trial that goes on.
 pub(crate) struct Trial<'t, S, R, C> {
-    pub(crate) sending: SendingSide<'t, S>,
+    /// One for each thread that sends.
+    pub(crate) sending: Vec<SendingSide<'t, S>>,
     pub(crate) receiving: ReceivingSide<'t, R>,
     pub(crate) exchange: &'t Exchange,
     pub(crate) clock: &'t C,
@@ -53,7 +58,7 @@ pub(crate) struct Trial<'t, S, R, C> {
 impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
     /// Shows all addresses to the device and waits until it has forwarded a frame of each port.
     pub(crate) fn learn(&mut self) -> io::Result<()> {
-        self.sending.announce()?;
+        self.sending.iter_mut().try_for_each(SendingSide::announce)?;
         let deadline = self.now() + LEARNING_WAIT;
         while self.receiving.learnt.contains(&false) && self.now() < deadline && !self.is_stopped() {
             self.attend(Arriving::Outside, true)?;
@@ -62,52 +67,60 @@ impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
     }
 
     /// Sends what is to be sent, and receives meanwhile.
-    pub(crate) fn send(&mut self, plan: &SendingPlan<'_>, threads: Threads) -> io::Result<End> {
+    pub(crate) fn send(&mut self, plan: &SendingPlan<'_>, threads: Threads, processors: &[usize]) -> io::Result<End> {
         match threads {
             Threads::One => self.take_turns(plan),
-            Threads::Two { sender } => self.go_side_by_side(plan, sender),
+            Threads::Several { .. } => self.go_side_by_side(plan, processors),
         }
     }
 
     /// What that cost.
     pub(crate) fn costs(&self, threads: Threads) -> Vec<Cost> {
         let rate = self.clock.cycles_per_second();
+        let sending = |name| self.sending.iter().map(move |side| side.work.cost(name, rate));
         match threads {
-            Threads::One => vec![self.sending.work.cost("both", rate)],
-            Threads::Two { .. } => vec![
-                self.sending.work.cost("sender", rate),
-                self.receiving.work.cost("receiver", rate),
-            ],
+            Threads::One => sending("both").collect(),
+            Threads::Several { .. } => sending("sender")
+                .chain([self.receiving.work.cost("receiver", rate)])
+                .collect(),
         }
     }
 
     fn take_turns(&mut self, plan: &SendingPlan<'_>) -> io::Result<End> {
-        let clock = self.clock;
-        self.sending.begin(plan, clock.now())?;
+        let Self {
+            sending,
+            receiving,
+            clock,
+            watch,
+            ..
+        } = self;
+        let sending = sending.first_mut().expect("somebody sends");
+        sending.begin(plan, clock.now())?;
         loop {
             let now = clock.now();
-            if let Some(flaw) = self.watch.look(now) {
+            if let Some(flaw) = watch.look(now) {
                 return Ok(End::WrongClock(flaw));
             }
-            self.sending.work.begin_turn(now);
-            let sent = match self.sending.turn(clock, now)? {
+            sending.work.begin_turn(now);
+            let sent = match sending.turn(*clock, now)? {
                 Turn::Handled(frames) => frames,
                 Turn::Over(end) => return Ok(end),
             };
-            let received = match self.receiving.turn(clock, now)? {
+            let received = match receiving.turn(*clock, now)? {
                 Turn::Handled(frames) => frames,
                 Turn::Over(end) => return Ok(end),
             };
-            self.sending.work.add(sent, received);
-            if sent + received == 0 && self.sending.may_rest(now) && !self.expects_frames(now) {
-                self.receiving.rest();
+            sending.work.add(sent, received);
+            let may_rest = sending.may_rest(now) && !expects_frames(slice::from_ref(sending), receiving, now);
+            if sent + received == 0 && may_rest {
+                receiving.rest();
                 clock.sleep(NAP);
-                self.watch.note_nap();
+                watch.note_nap();
             }
         }
     }
 
-    fn go_side_by_side(&mut self, plan: &SendingPlan<'_>, processor: Option<usize>) -> io::Result<End> {
+    fn go_side_by_side(&mut self, plan: &SendingPlan<'_>, processors: &[usize]) -> io::Result<End> {
         let Self {
             sending,
             receiving,
@@ -116,45 +129,44 @@ impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
             watch,
             ..
         } = self;
-        let (exchange, clock, mut watch) = (*exchange, *clock, *watch);
-        let receiver = thread::current();
+        let (exchange, clock, watch) = (*exchange, *clock, *watch);
+        let start = &OnceLock::new();
+        let processors = processors.iter().copied().map(Some).chain(iter::repeat(None));
         thread::scope(|scope| {
-            let sending_thread = scope.spawn(move || {
-                let _told = TellsTheEnd(exchange, receiver);
-                processor.map_or(Ok(()), stay_on)?;
-                sending.begin(plan, clock.now())?;
-                while !exchange.is_called_off() {
-                    let now = clock.now();
-                    if let Some(flaw) = watch.look(now) {
-                        return Ok(Some(End::WrongClock(flaw)));
-                    }
-                    sending.work.begin_turn(now);
-                    match sending.turn(clock, now)? {
-                        Turn::Handled(0) if sending.may_rest(now) => {
-                            clock.sleep(NAP);
-                            watch.note_nap();
+            let sides = sending.iter_mut().zip(processors);
+            let threads: Vec<_> = sides
+                .map(|(side, processor)| {
+                    let told = TellsTheEnd(exchange, thread::current());
+                    scope.spawn(move || {
+                        let _told = told;
+                        let end = processor.map_or(Ok(()), stay_on).and_then(|()| {
+                            side.begin(plan, *start.get_or_init(|| clock.now()))?;
+                            send_until_the_end(side, exchange, clock, watch)
+                        });
+                        if !matches!(end, Ok(None | Some(End::Schedule))) {
+                            exchange.call_off();
                         }
-                        Turn::Handled(frames) => sending.work.add(frames, 0),
-                        Turn::Over(end) => return Ok(Some(end)),
-                    }
-                }
-                Ok(None)
-            });
+                        end
+                    })
+                })
+                .collect();
             let seen = receive_while_sending(receiving, exchange, clock);
             exchange.call_off();
-            let sent: io::Result<_> = sending_thread
-                .join()
-                .unwrap_or_else(|panic| panic::resume_unwind(panic));
-            Ok(seen?.or(sent?).unwrap_or(End::Schedule))
+            let join = |thread: ScopedJoinHandle<'_, io::Result<_>>| {
+                thread.join().unwrap_or_else(|panic| panic::resume_unwind(panic))
+            };
+            let sent: Vec<Option<End>> = threads.into_iter().map(join).collect::<Result<_, _>>()?;
+            let cut_short = sent.into_iter().flatten().find(|&end| end != End::Schedule);
+            Ok(seen?.or(cut_short).unwrap_or(End::Schedule))
         })
     }
 
-    /// Waits until all frames have left and gives how many have not, of each port.
-    pub(crate) fn flush(&mut self) -> io::Result<Vec<usize>> {
+    /// Waits until all frames have left and gives the first port from which some have not, with how many.
+    pub(crate) fn flush(&mut self) -> io::Result<Option<(usize, usize)>> {
         let deadline = self.now() + FLUSH_WAIT;
-        let mut left_behind = self.sending.flush()?;
-        while left_behind.iter().any(|&frames| frames > 0) && self.now() < deadline {
-            left_behind = self.sending.flush()?;
+        let mut left_behind = self.push_out()?;
+        while left_behind.is_some() && self.now() < deadline {
+            left_behind = self.push_out()?;
         }
         Ok(left_behind)
     }
@@ -163,13 +175,13 @@ impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
     pub(crate) fn await_stragglers(&mut self, deadline: Nanoseconds) -> io::Result<Option<End>> {
         let frames_only_until = self.now() + FRAMES_ONLY;
         let mut is_settled = false;
-        while self.missing().next().is_some() {
+        while missing(&self.sending, &self.receiving).next().is_some() {
             if self.is_stopped() {
                 return Ok(Some(End::Interrupted));
             }
             let now = self.now();
             if now >= frames_only_until && !is_settled {
-                self.sending.settle_refused()?;
+                self.settle_refused()?;
                 is_settled = true;
                 continue;
             }
@@ -178,11 +190,11 @@ impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
                 self.receiving.receive_backlog(self.clock, Arriving::Straggling)?;
                 break;
             }
-            let may_rest = !self.expects_frames(now);
+            let may_rest = !expects_frames(&self.sending, &self.receiving, now);
             self.attend(Arriving::Straggling, may_rest)?;
         }
         if !is_settled {
-            self.sending.settle_refused()?;
+            self.settle_refused()?;
         }
         Ok(None)
     }
@@ -201,12 +213,24 @@ impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
     /// A turn in which nothing is sent on schedule.
     fn attend(&mut self, arriving: Arriving, may_rest: bool) -> io::Result<()> {
         // A fault injector holds frames back until somebody uses the port.
-        self.sending.flush()?;
+        self.push_out()?;
         if self.receiving.receive(self.clock, arriving)? == 0 && may_rest {
             self.clock.sleep(NAP);
             self.watch.note_nap();
         }
-        self.sending.answer()
+        self.sending.iter_mut().try_for_each(SendingSide::answer)
+    }
+
+    fn push_out(&mut self) -> io::Result<Option<(usize, usize)>> {
+        let mut first = None;
+        for side in &mut self.sending {
+            first = first.or(side.flush()?);
+        }
+        Ok(first)
+    }
+
+    fn settle_refused(&mut self) -> io::Result<()> {
+        self.sending.iter_mut().try_for_each(SendingSide::settle_refused)
     }
 
     /// The time, as long as the clock can be right.
@@ -215,26 +239,30 @@ impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
         self.watch.look(now).map_or(now, |_| END_OF_TIME)
     }
 
-    /// Whether a frame may arrive at any moment.
-    fn expects_frames(&self, now: Nanoseconds) -> bool {
-        self.missing().any(|lane| now <= lane.last_sent() + ON_THE_WAY)
-    }
-
-    /// The ports of which a frame may still be on its way: of others all that are missing were refused on the spot.
-    fn missing(&self) -> impl Iterator<Item = &SendingLane> {
-        let lanes = self.sending.lanes.iter().enumerate();
-        let is_missing = |&(index, lane): &(usize, &SendingLane)| {
-            lost_of_sender(lane, index, &self.receiving.lanes) > lane.sent_into_full_queue
-        };
-        lanes.filter(is_missing).map(|(_, lane)| lane)
-    }
-
     fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 }
 
-/// Signals the receiving side, on another thread, that its own sends no more, however it ended.
+/// Whether a frame may arrive at any moment.
+fn expects_frames<S, R>(sending: &[SendingSide<'_, S>], receiving: &ReceivingSide<'_, R>, now: Nanoseconds) -> bool {
+    missing(sending, receiving).any(|lane| now <= lane.last_sent() + ON_THE_WAY)
+}
+
+/// The ports of which a frame may still be on its way: of others all that are missing were refused on the spot.
+fn missing<'s, S, R>(
+    sending: &'s [SendingSide<'_, S>],
+    receiving: &'s ReceivingSide<'_, R>,
+) -> impl Iterator<Item = &'s SendingLane> {
+    let lanes = sending.iter().flat_map(|side| &side.lanes);
+    lanes.clone().filter(move |lane| {
+        let of_port = |count| sum_of(lanes.clone(), lane.sender, count);
+        let sent = of_port(SendingLane::sent);
+        lost_of_sender(lane.sender, sent, &receiving.lanes) > of_port(|lane| lane.sent_into_full_queue)
+    })
+}
+
+/// Signals the receiving side, on another thread, that one of those that send sends no more, however it ended.
 struct TellsTheEnd<'t>(&'t Exchange, Thread);
 
 impl Drop for TellsTheEnd<'_> {
@@ -242,6 +270,31 @@ impl Drop for TellsTheEnd<'_> {
         self.0.end_sending();
         self.1.unpark();
     }
+}
+
+/// Gives why one of the sides that send ended; nothing where it was called off.
+fn send_until_the_end<S: Sender, C: Clock>(
+    side: &mut SendingSide<'_, S>,
+    exchange: &Exchange,
+    clock: &C,
+    mut watch: ClockWatch,
+) -> io::Result<Option<End>> {
+    while !exchange.is_called_off() {
+        let now = clock.now();
+        if let Some(flaw) = watch.look(now) {
+            return Ok(Some(End::WrongClock(flaw)));
+        }
+        side.work.begin_turn(now);
+        match side.turn(clock, now)? {
+            Turn::Handled(0) if side.may_rest(now) => {
+                clock.sleep(NAP);
+                watch.note_nap();
+            }
+            Turn::Handled(frames) => side.work.add(frames, 0),
+            Turn::Over(end) => return Ok(Some(end)),
+        }
+    }
+    Ok(None)
 }
 
 /// Gives why the receiving side ended it; nothing where the sending side did.

@@ -27,8 +27,8 @@ class Log(msgspec.Struct):
     def of(cls, file: RunFile) -> Log:
         """Read what is in a record."""
         return cls(
-            [record for record in file.others if isinstance(record, Build)],
-            [record for record in file.others if isinstance(record, Visit)],
+            file.of(Build),
+            file.of(Visit),
         )
 
     @property
@@ -91,9 +91,7 @@ def plan_of(file: RunFile) -> BisectionPlan:
         When its record does not say, or its builds are no history.
     """
     plan = file.run.bisection
-    if plan is None or len(plan.versions) < 2:
-        message = f"{file.path}:1: the run is of the subject 'bisection', but does not say what was measured"
-        raise RecordError(message)
+    plan = file.planned(plan if plan and len(plan.versions) > 1 else None)
     for number, version in enumerate(plan.versions):
         if not all(0 <= parent < number for parent in version.parents):
             message = f"{file.path}:1: build {number} has a parent that does not come before it"

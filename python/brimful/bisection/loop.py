@@ -14,6 +14,7 @@ from brimful.bisection.visiting import (
     BESIDE,
     BUILD,
     Asked,
+    Calibrated,
     NotForwardingError,
     block_of,
     calibrated,
@@ -192,8 +193,10 @@ class BisectionLoop:
                 return self._trial(asked, number)
 
             try:
-                loads = {path: self._calibrated(path, build, make) for path, build in on.builds.items()}
-                loads = paired(self._plan, number, loads, self._block(), make)
+                calibrations = {path: self._calibrated(path, build, make) for path, build in on.builds.items()}
+                trial_s = max(one.trial_s for one in calibrations.values())
+                loads = {path: one.load for path, one in calibrations.items()}
+                loads = paired(self._plan, number, loads, trial_s, self._block(), make)
             except _BuildError as error:
                 self._note_build(error.build, self._session.elapsed_s, "", str(error))
                 return
@@ -245,13 +248,14 @@ class BisectionLoop:
             return 1
         return block_of(self._switch_s, self._session.trials[-1].elapsed_s)
 
-    def _calibrated(self, path: str, build: int, make: Callable[[Asked], Trial]) -> float:
+    def _calibrated(self, path: str, build: int, make: Callable[[Asked], Trial]) -> Calibrated:
         """Find the load of an instance: loads found when the machine was busier would be other factors of capacity."""
         try:
-            load, self._queue = calibrated(self._plan, path, self._queue, self._load, make)
+            found = calibrated(self._plan, path, self._queue, self._load, make)
         except NotForwardingError as error:
             raise _BuildError(build, str(error)) from error
-        return load
+        self._queue = found.queue
+        return found
 
     def _trial(self, asked: Asked, number: int) -> Trial:
         return repeat_as_allowed(

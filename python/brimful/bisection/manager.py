@@ -155,8 +155,7 @@ def check_request(request: BisectionRequest) -> None:
 
 def answer_of(file: RunFile) -> Bisected | None:
     """Give the answer of a run, of a resumed one the last."""
-    found = [record for record in file.others if isinstance(record, Bisected)]
-    return found[-1] if found else None
+    return next(iter(file.latest(Bisected)), None)
 
 
 def check_record(file: RunFile) -> None:

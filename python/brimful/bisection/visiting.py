@@ -37,6 +37,15 @@ class Asked(msgspec.Struct, frozen=True):
     round: int
 
 
+class Calibrated(msgspec.Struct, frozen=True):
+    """How a build is measured in a visit."""
+
+    load: float
+    queue: float
+    """Units in its queue."""
+    trial_s: float
+
+
 class Summary(msgspec.Struct, frozen=True):
     """What the pairs of a visit give."""
 
@@ -47,8 +56,8 @@ class Summary(msgspec.Struct, frozen=True):
 
 def calibrated(
     plan: BisectionPlan, path: str, queue: float | None, earlier: float | None, make: Callable[[Asked], Trial]
-) -> tuple[float, float]:
-    """Find the load of a build, from that of an ``earlier`` visit of any if there was one, and the units in its queue.
+) -> Calibrated:
+    """Find the load of a build, from that of an ``earlier`` visit of any if there was one.
 
     Raises
     ------
@@ -70,11 +79,11 @@ def calibrated(
         try:
             trial = make(Asked(path, load, duration_s, CALIBRATION, calibration.trials))
         except SpoiledTooOftenError as error:
-            if not (error.is_too_slow and calibration.can_be_lowered):
+            if not (error.is_too_slow and calibration.can_lower):
                 raise
             calibration.lower()
             continue
-        nothing = nothing + 1 if trial.sent - trial.lost <= 0 else 0
+        nothing = nothing + 1 if trial.forwarded <= 0 else 0
         if nothing >= _NOTHING:
             message = f"it does not forward: nothing arrived in {nothing} trials one after the other"
             raise NotForwardingError(message)
@@ -86,10 +95,10 @@ def calibrated(
         )
         raise MeasureError(message)
     queue = calibration.queue or 0.0
-    if queue > LARGEST_QUEUE_SHARE * (queue + calibration.units_per_trial):
+    if queue > LARGEST_QUEUE_SHARE * (queue + calibration.units_per_s * calibration.trial_s):
         message = f"{queue:.0f} units stand in its queue, most of what arrives in a trial; make --trial longer"
         raise MeasureError(message)
-    return calibration.load, queue
+    return Calibrated(calibration.load, queue, calibration.trial_s)
 
 
 def order(plan: BisectionPlan, visit: int, block: int) -> list[tuple[str, int]]:
@@ -114,7 +123,12 @@ def block_of(switch_s: float, trial_s: float) -> int:
 
 
 def paired(
-    plan: BisectionPlan, visit: int, loads: dict[str, float], block: int, make: Callable[[Asked], Trial]
+    plan: BisectionPlan,
+    visit: int,
+    loads: dict[str, float],
+    trial_s: float,
+    block: int,
+    make: Callable[[Asked], Trial],
 ) -> dict[str, float]:
     """Make the trials of all pairs, and give the loads of both builds, which may have been raised.
 
@@ -125,7 +139,8 @@ def paired(
     """
     for _ in range(_MOST_RAISES):
         turns = order(plan, visit, block)
-        if all(make(Asked(path, loads[path], plan.trial_s, PAIRS, number)).lost for path, number in turns):
+        made = [make(Asked(path, loads[path], trial_s, PAIRS, number)) for path, number in turns]
+        if all(trial.forwarded < trial.sent for trial in made):
             return loads
         # To drop only pairs without loss would select: both loads are raised, and the pairs begun anew.
         loads = {path: _RAISE * load for path, load in loads.items()}
@@ -145,7 +160,7 @@ def summarise(trials: Sequence[Trial], queue: float) -> Summary | None:
     for trial in trials:
         if trial.invalid is not None or trial.step != PAIRS:
             continue
-        if trial.lost == 0:
+        if trial.forwarded == trial.sent:
             logs = {BUILD: {}, BESIDE: {}}
             continue
         capacity = capacity_of(trial, queue)

@@ -26,6 +26,8 @@ def is_lossless(trial: Trial) -> bool:
 def completed_tests(trials: Sequence[Trial], plan: BurstPlan) -> tuple[list[BurstTest], BurstSearch]:
     """Give the tests that trials complete, and the search of the test that they leave off in.
 
+    Bursts of a greater load than the plan has were tried before the tester was found unable to offer them.
+
     Raises
     ------
     RecordError
@@ -34,7 +36,7 @@ def completed_tests(trials: Sequence[Trial], plan: BurstPlan) -> tuple[list[Burs
     tests: list[BurstTest] = []
     search = new_search(plan)
     for trial in trials:
-        if trial.invalid is not None:
+        if trial.invalid is not None or trial.load > plan.load:
             continue
         if trial.burst is None or trial.round != len(tests) or trial.burst != search.next():
             due = f"test {len(tests)}, a burst of {search.next()} frames"
@@ -42,9 +44,15 @@ def completed_tests(trials: Sequence[Trial], plan: BurstPlan) -> tuple[list[Burs
             raise RecordError(message)
         search.record(trial.burst, lossless=is_lossless(trial))
         if search.next() is None:
-            tests.append(BurstTest(test=len(tests), frames=search.held, lossy=search.lossy))
+            tests.append(test_of(len(tests), search, plan))
             search = new_search(plan)
     return tests, search
+
+
+def test_of(number: int, search: BurstSearch, plan: BurstPlan) -> BurstTest:
+    """Give the end of a test."""
+    load = None if plan.asked is None else plan.load
+    return BurstTest(test=number, frames=search.held, lossy=search.lossy, load=load)
 
 
 def result_of(tests: Sequence[BurstTest], plan: BurstPlan) -> Burst | None:

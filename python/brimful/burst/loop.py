@@ -8,12 +8,14 @@ from functools import partial
 import msgspec
 
 from brimful.alarm import undisturbed
-from brimful.burst.calculations import completed_tests, is_lossless, new_search, result_of, warnings_of
+from brimful.burst.calculations import completed_tests, is_lossless, new_search, result_of, test_of, warnings_of
+from brimful.ceilings import ceiling_warning, lower_load
+from brimful.errors import MeasureError
 from brimful.machine.watch import Watch
 from brimful.measurers.base import InvalidTrialError, Measurer, TrialOutput
 from brimful.policies import Policies
 from brimful.records import Burst, BurstPlan, BurstTest, End, Record, Trial, Warning
-from brimful.session import Attempt, Keep, Session, repeat_as_allowed, spoiled_warnings
+from brimful.session import Attempt, Keep, Session, SpoiledTooOftenError, repeat_as_allowed, spoiled_warnings
 
 LATE_SHARE = 0.1
 """Of the time of a burst that its last frame may be late: the device forwards that much more meanwhile."""
@@ -107,12 +109,36 @@ class BurstLoop:
                 self._end_test()
                 continue
             self._show(frames)
-            trial = repeat_as_allowed(partial(self._attempt, frames))
+            try:
+                trial = repeat_as_allowed(partial(self._attempt, frames))
+            except SpoiledTooOftenError as error:
+                self._go_lower(error)
+                continue
             self._search.record(frames, lossless=is_lossless(trial))
+
+    def _go_lower(self, error: SpoiledTooOftenError) -> None:
+        """Begin anew at a smaller load where the tester was too slow: all bursts of a result have one load.
+
+        Raises
+        ------
+        MeasureError
+            When it was not, or no load above the throughput is left.
+        """
+        if not error.is_too_slow:
+            raise error
+        load = self._plan.load
+        lower = lower_load(load, asked=self._plan.asked or load, above=self._plan.throughput or 0.0)
+        if lower is None:
+            message = f"{error}; bursts at a smaller load would not overflow the device"
+            raise MeasureError(message) from error
+        with undisturbed():
+            self._sink(ceiling_warning(load, lower, self._description.load_unit, "bursts are at"))
+            self._plan = self._plan.below(lower)
+            self._tests, self._search = [], new_search(self._plan)
 
     def _end_test(self) -> None:
         with undisturbed():
-            done = BurstTest(test=len(self._tests), frames=self._search.held, lossy=self._search.lossy)
+            done = test_of(len(self._tests), self._search, self._plan)
             self._sink(done)
             self._tests.append(done)
             self._search = new_search(self._plan)
@@ -170,7 +196,9 @@ def _check_burst(output: TrialOutput, due: int, burst_s: float) -> None:
         Saying what it was instead.
     """
     if output.sent != due and not (output.stopped_early and output.lost > 0):
-        message = f"{output.sent} of {due} frames of the burst were sent"
+        message = f"{output.sent} frames of a burst of {due} were sent"
+        if output.sent < due:
+            message = f"{due - output.sent} of {due} frames of the burst were not sent"
         raise InvalidTrialError(message, output.extra)
     pacings = [direction.get("pacing") for direction in output.directions]
     late_s = max((pacing.get("max_lateness_s", 0.0) for pacing in pacings if isinstance(pacing, dict)), default=0.0)

@@ -26,28 +26,26 @@ class BurstVerification(msgspec.Struct, frozen=True):
 
 
 def plan_of(file: RunFile) -> BurstPlan:
-    """Give what a run measures.
+    """Give what a run measures, at the load that its tester could offer.
 
     Raises
     ------
     RecordError
         When it does not say so.
     """
-    if file.run.burst is None:
-        message = f"{file.path}:1: the run is of the subject 'burst', but does not say what was measured"
-        raise RecordError(message)
-    return file.run.burst
+    return file.planned(file.run.burst).below(file.ceiling)
 
 
 def claimed_tests(file: RunFile) -> list[BurstTest]:
-    """Give the tests that a record states."""
-    return [record for record in file.others if isinstance(record, BurstTest)]
+    """Give the tests that a record states, at the load that its tester could offer."""
+    plan = plan_of(file)
+    load = None if plan.asked is None else plan.load
+    return [record for record in file.of(BurstTest) if record.load == load]
 
 
 def claimed_result(file: RunFile) -> Burst | None:
     """Give the result that a record states: the last, as a resumed run has one for each time it ended."""
-    found = [record for record in file.others if isinstance(record, Burst)]
-    return found[-1] if found else None
+    return next(iter(file.latest(Burst)), None)
 
 
 def verify_burst(file: RunFile) -> BurstVerification:
@@ -58,7 +56,7 @@ def verify_burst(file: RunFile) -> BurstVerification:
     RecordError
         When the record does not say what was measured.
     """
-    plan = plan_of(file)
+    plan = file.planned(file.run.burst)
     throughput = verify_found(file.path.parent, plan.throughput, plan.throughput_run, plan.throughput_goal)
     findings, notes = common_findings(file, throughput)
     try:

@@ -40,8 +40,7 @@ _DOING = {
     type=values.MEASURER,
     required=True,
     metavar="SPEC",
-    help="What to measure with, as for brimful search. With {version} or {dir} in it each build has a test bed of its"
-    " own, and trials of two builds alternate.",
+    help="What to measure with. With {version} or {dir} in it each build has a test bed of its own.",
 )
 @click.option("--good", required=True, metavar="VERSION", help="The build that is not slower.")
 @click.option("--bad", required=True, metavar="VERSION", help="The build that is.")
@@ -50,13 +49,13 @@ _DOING = {
     "repository",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Builds are the commits of this repository; each is checked out to a directory of its own, {dir}.",
+    help="Builds are the commits of this repository; each is checked out to a directory, {dir}.",
 )
 @click.option(
     "--work",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Where these directories are made; they are removed at the end. Default: one in ~/.cache/brimful.",
+    help="Where these directories are made. Default: one in ~/.cache/brimful.",
 )
 @click.option("--first-parent", is_flag=True, help="A merge stands for all that it brought.")
 @click.option("--path", "paths", multiple=True, metavar="PATH", help="Only commits that changed this. Repeat it.")
@@ -110,11 +109,7 @@ _DOING = {
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="What the order is drawn from.")
 @values.failure_options("fail or retry:N")
 @traffic_options
-@click.option(
-    "--out", metavar="PATH", callback=values.directory, help="Directory of the record. Default: a new one under runs/."
-)
-@click.option("--resume", is_flag=True, help="Continue the last run that had the same options.")
-@click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Kept in the record.")
+@values.record_options
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write a report.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
@@ -124,8 +119,7 @@ def bisect(**options: Any) -> int:  # noqa: ANN401
 
     First the bad build is compared with the good one, until a change is shown or excluded. Then the build is visited
     that says most a second, until one is likely enough; that is compared with its parent. Exit code: 0 a build, or two,
-    are named, 1 a range is, 2 wrong usage, 3 measuring failed, 4 no difference, or this machine cannot say, 130
-    interrupted.
+    are named, 1 a range is, 4 no difference, or this machine cannot say.
     """
     from brimful.bisection.manager import check_request, run_bisection
     from brimful.cli import reports

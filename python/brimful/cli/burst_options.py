@@ -2,35 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import click
 from click.core import ParameterSource
 
 from brimful.cli import values
+from brimful.cli.option_lists import in_order
 from brimful.errors import UsageError
 
 _OPTIONS = (
     click.option(
         "--throughput",
         metavar="LOAD|RUN",
-        help="Do not search for the throughput first: it is this, or what this run found.",
+        help="The throughput, or a run that found it; else it is searched for first.",
     ),
     click.option(
         "--tests",
         type=click.IntRange(1, 10_000),
         default=10,
         show_default=True,
-        help="Tests (rounds of recovery, sweeps over the loads) to average; RFC 2544 recommends 50 for bursts. With"
-        " --find loss: 1.",
+        help="Tests, rounds of recovery or sweeps to average; RFC 2544 recommends 50 bursts. With --find loss: 1.",
     ),
     click.option(
         "--longest",
         metavar="FRAMES|TIME",
         default="30s",
         show_default=True,
-        help="The longest burst to try, in frames or as the time it takes to send.",
+        help="The longest burst to try, in frames or as a time.",
     ),
     click.option(
         "--step",
@@ -44,7 +41,7 @@ _OPTIONS = (
         type=click.IntRange(1, 100),
         default=1,
         show_default=True,
-        help="A burst counts as lossy when this many in a row lost frames (loss verification of ETSI TST 009).",
+        help="A burst is lossy when this many in a row lost frames (loss verification of ETSI TST 009).",
     ),
     click.option(
         "--rest",
@@ -52,7 +49,7 @@ _OPTIONS = (
         callback=values.seconds,
         default="2s",
         show_default=True,
-        help="Least silence after each burst; RFC 9004 asks for 2 s. With --find loss, between trials: 5s.",
+        help="Silence after each burst; RFC 9004 asks for 2 s. With --find loss: 5s.",
     ),
     click.option(
         "--overload",
@@ -73,7 +70,7 @@ _OPTIONS = (
     click.option(
         "--loads",
         metavar="LOAD,...",
-        help="Loads to measure the loss at, like 10%,1.2Mpps. Default: from 100 % downwards until two lose nothing.",
+        help="Loads, like 10%,1.2Mpps. Default: from 100 % downwards until two lose nothing.",
     ),
     click.option(
         "--load-step",
@@ -94,7 +91,7 @@ _OPTIONS = (
     click.option(
         "--reset-command",
         metavar="COMMAND",
-        help="Reset the device by this shell command during the trial; in a lab it runs among the device's interfaces.",
+        help="Reset the device by this shell command during the trial; in a lab, inside the device.",
     ),
 )
 _OF_LOSS = ("loads", "load_step", "trial")
@@ -113,11 +110,7 @@ _FOREIGN = {
 """What is to be found: the options that it does not have."""
 
 
-def burst_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command these options."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+burst_options = in_order(*_OPTIONS)
 
 
 def check_burst_options(context: click.Context) -> None:

@@ -101,10 +101,9 @@ def _print(outcome: CampaignOutcome, file: RunFile, options: dict[str, Any], mis
     if options["as_json"]:
         click.echo(reports.as_json(file))
     else:
-        from brimful.report.campaign.model import build
-        from brimful.report.campaign.text import summary
+        from brimful.report.rendering import summary
 
-        click.echo(summary(build(file), style=reports.style(), columns=reports.prose_columns()), nl=False)
+        click.echo(summary(file, style=reports.style(), columns=reports.prose_columns()), nl=False)
         click.echo(f"Record: {outcome.directory}")
         for text in missed:
             click.echo(f"Missed: {text}")

@@ -52,7 +52,7 @@ class _AgainstCommand(BedCommand):
     "--tolerance",
     metavar="RATIO",
     callback=values.small_ratio,
-    help="Relative difference to ignore. Default: of runs 1%, with one on each side none; of devices 2%.",
+    help="Relative difference to ignore. Default: of runs 1%, of one on each side none; of devices 2%.",
 )
 @click.option(
     "--html",
@@ -66,31 +66,24 @@ class _AgainstCommand(BedCommand):
     "loss",
     metavar="RATIO",
     callback=values.small_ratio,
-    help="Exit with code 4 unless a loss of this size would have been seen, in every value.",
+    help="Exit with code 4 unless a loss of this size would have been seen.",
 )
 @junit_option("compare", "value, or verdict")
-@click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @compare_live.live_options
 @click.pass_context
 def compare(context: click.Context, /, **options: Any) -> int:  # noqa: ANN401
     """Compare RUNS with the runs of a baseline, or devices live.
 
     Devices (two --measurer, or one and two --variant): pairs of trials in random order, until it is known whether one
-    forwards less than the first. Exit code: 1 a regression (slower by more than --tolerance), 0 no regression, 4 at the
-    threshold, out of time, or the first device differs from itself, 3 measuring failed.
+    forwards less than the first. Exit code 1: a regression, slower by more than --tolerance; 4: at the threshold, out
+    of time, or the first device differs from itself.
 
-    Runs: searches, campaigns, or block devices. Two runs on discards are shown side by side, without a verdict.
-
-    A goal has got worse when the ratio of the means is below 1 - tolerance and its whole 95 % interval is below 1. The
-    interval covers the spread between runs and the distance between the bounds of each run. With one run on each side
-    the spread is not known: a verdict then needs a --tolerance above 0, and the whole range by bounds must be beyond.
-
-    Exit code: 0 no goal got worse, 1 a goal got worse, 2 the runs cannot be compared or one of them failed or did not
-    finish, 3 no goal got worse but the file of --html could not be written, 4 no goal got worse, but a loss of the size
-    of --detect could have been missed.
-
-    In campaigns, searches that failed or have no result are left out and listed. Exit code 2 then means that nothing is
-    left to compare, or that the new side lacks a measurer and frame size for which the baseline has a result.
+    Runs: searches, campaigns, or block devices. Two runs on discards are shown side by side, without a verdict. A goal
+    has got worse when the ratio of the means is below 1 - tolerance and its whole 95 % interval, which covers the
+    spread between runs and the bounds of each, is below 1. With one run on each side a verdict needs a --tolerance
+    above 0. Exit code 1: a goal got worse; 2: runs cannot be compared, failed or did not finish; 4: a loss of the size
+    of --detect could have been missed. In campaigns, searches without a result are left out and listed.
     """
     if compare_live.is_live(context):
         return compare_live.run(options)

@@ -12,6 +12,7 @@ from click.core import ParameterSource
 
 from brimful import units
 from brimful.cli import values
+from brimful.cli.option_lists import in_order
 from brimful.cli.traffic_options import check_traffic, labels_of, traffic_of, traffic_options
 from brimful.errors import UsageError
 
@@ -34,14 +35,14 @@ _OPTIONS = (
         type=values.MEASURER,
         multiple=True,
         metavar="SPEC",
-        help="Compare live: a device, as for brimful search. Give two or more; each is held against the first.",
+        help="Compare live: a device. Give two or more; each is held against the first.",
     ),
     click.option(
         "--variant",
         "variants",
         multiple=True,
         metavar="NAME=COMMAND",
-        help="A build, and the shell command that makes it the active one behind the one --measurer. Give two or more.",
+        help="A build, and the shell command that makes it active behind the one --measurer. Give two or more.",
     ),
     click.option(
         "--switch-limit",
@@ -71,13 +72,13 @@ _OPTIONS = (
     click.option(
         "--control/--no-control",
         default=None,
-        help="Measure a second instance of the first device too: no verdict where the two differ. Default: for labs.",
+        help="Measure the first device beside itself: no verdict where it differs. Default: for labs.",
     ),
     click.option(
         "--at",
         "second",
         metavar="loss=RATIO",
-        help="A second question: which device exceeds this loss ratio more often, at 0.97 of its capacity.",
+        help="Also: which device exceeds this loss ratio more often, at 0.97 of its capacity.",
     ),
     click.option(
         "--trial",
@@ -92,16 +93,9 @@ _OPTIONS = (
         "--renew",
         metavar="TIME",
         callback=values.seconds,
-        help="Make all devices anew after so much time; restarts are units of the statistics. Default: 2m for labs.",
+        help="Make all devices anew after so much time. Default: 2m for labs.",
     ),
-    click.option(
-        "--out",
-        metavar="PATH",
-        callback=values.directory,
-        help="Directory of the record. Default: a new one under runs/.",
-    ),
-    click.option("--resume", is_flag=True, help="Continue the last run that had the same options."),
-    click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Kept in the record."),
+    values.record_options,
     click.option("--quiet", "-q", is_flag=True, help="No progress."),
     click.option("--verbose", "-v", is_flag=True, help="A line for each trial."),
 )
@@ -113,9 +107,7 @@ def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options of live comparisons."""
     command = traffic_options(command)
     command = values.failure_options("fail or retry:N")(command)
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+    return in_order(*_OPTIONS)(command)
 
 
 def is_live(context: click.Context) -> bool:

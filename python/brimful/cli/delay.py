@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 @click.option(
     "--wire",
     metavar="SPEC|RUN|none",
-    help="The bare wire: a measurer, an earlier run over it, or none, to state the total alone."
+    help="The bare wire: a measurer, an earlier run over it, or none, to state the total."
     " Default: a second lab beside a lab:DEVICE; else none.",
 )
 @click.option("--load", "loads", multiple=True, metavar="LOAD", help="Measure at this load: 10kpps. Repeat it.")
@@ -63,11 +63,7 @@ if TYPE_CHECKING:
 )
 @values.failure_options("fail or retry:N")
 @traffic_options
-@click.option(
-    "--out", metavar="PATH", callback=values.directory, help="Directory of the record. Default: a new one under runs/."
-)
-@click.option("--resume", is_flag=True, help="Continue the last run that had the same options.")
-@click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Kept in the record.")
+@values.record_options
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write a report.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
@@ -76,8 +72,7 @@ def delay(**options: Any) -> int:  # noqa: ANN401
     """Measure how long a device takes to process a frame, at given loads.
 
     Trials go alternately through the device and over the bare wire. The delay of the device is the difference, stated
-    with a 95 % confidence interval for all frames and for each direction. --tester-option applies to both paths, but
-    faults apply to the device only. Exit code: 0 measured, 2 wrong usage, 3 measuring failed, 130 interrupted.
+    with a 95 % confidence interval. --tester-option applies to both paths, but faults apply to the device only.
     """
     from brimful.cli import reports
 

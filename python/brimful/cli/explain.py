@@ -24,7 +24,7 @@ from brimful.throughput.verify import open_log
 @click.argument("log", type=values.RunType(exists=False))
 @click.argument("load", required=False)
 @goal_options
-@click.option("--json", "as_json", is_flag=True, help="Print the sums as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def explain(log: Path, load: str | None, preset: str | None, goal_texts: tuple[str, ...], as_json: bool) -> None:
     """Say why a load is an upper bound, a lower bound or undecided.
 

@@ -26,15 +26,14 @@ if TYPE_CHECKING:
     "--html",
     type=click.Path(dir_okay=False, path_type=Path),
     callback=checked_target,
-    help="Write the report as one HTML file.",
+    help="Also write a report.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print everything that the report is made of as JSON.")
 def merge(parts: tuple[Path, ...], out: Path | None, **options: Any) -> int:  # noqa: ANN401 - what click gives
     """Make one record of the parts of a campaign, RUN..., that `brimful search --shard` made, and print its report.
 
-    The record is as if one test bed had measured all; the records of its runs are copied to it. Exit code: 0 all
-    results regular, 1 irregular, 2 a part is missing, not finished or there twice, 3 measuring failed somewhere or the
-    file of --html could not be written.
+    The record is as if one test bed had measured all; the records of its runs are copied to it. Exit code 1: a result
+    is irregular; 2: a part is missing, not finished or there twice.
     """
     from brimful.campaign.merging import merge as put_together
     from brimful.records import read_run

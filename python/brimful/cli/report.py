@@ -21,7 +21,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     "--png",
     "png_directory",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Write each figure as a PNG file in this directory; of discards.",
+    help="Write each figure as a PNG file in this directory.",
 )
 @click.option(
     "--trials",
@@ -35,7 +35,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     "prometheus_file",
     type=_FILE,
     callback=checked_target,
-    help="Write the results in the Prometheus text format; of searches, campaigns and live comparisons.",
+    help="Write the results of searches, campaigns or live comparisons in the Prometheus text format.",
 )
 @click.option(
     "--csit-uti",
@@ -59,9 +59,8 @@ def report(
 ) -> None:
     """Show a saved RUN: a record file, the directory of a run, or `latest`.
 
-    The report of a search states what MLRsearch (draft-ietf-bmwg-mlrsearch-15, RFC 9971 to be) and RFC 2544 ask of one,
-    marks irregular results, and has the search-time graph; that of a block device has all graphs, solutions and
-    remarks; that of discards all figures, tables and findings. It is computed from the record alone.
+    The report of a search states what MLRsearch (draft-ietf-bmwg-mlrsearch-15, RFC 9971 to be) and RFC 2544 ask of one.
+    It is computed from the record alone.
     """
     from brimful.cli import reports
     from brimful.records import read_run

@@ -30,8 +30,10 @@ def checked_target(context: click.Context, parameter: click.Parameter, path: Pat
 
 def check_page(path: Path, out: Path | None) -> None:
     """Refuse a file of ``--html`` that cannot be written, or is a record, before a run is made in ``out``."""
+    from brimful.report.web_page import check_packages
     from brimful.run_index import RECORD_NAME
 
+    check_packages()
     check_target(path, "--html", out=out)
     target = path.resolve()
     if out is not None and target.name == RECORD_NAME and target.is_relative_to(out.resolve()):

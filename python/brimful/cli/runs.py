@@ -44,9 +44,9 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
     "html_file",
     type=click.Path(dir_okay=False, path_type=Path),
     callback=checked_target,
-    help="Write the list as one HTML file; runs with a report.html beside their record link to it.",
+    help="Write the list as one HTML file with links to each report.html beside a record.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def runs(directory: Path | None, html_file: Path | None, as_json: bool) -> None:
     """List the runs in DIRECTORY, newest first, each with its result in one line.
 

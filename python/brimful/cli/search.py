@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from brimful.cli.grouped import GroupedCommand
 from brimful.cli.junit_option import junit_option
 from brimful.cli.progress import open_progress
 from brimful.cli.reports import check_page, page, prose_columns, style, write_page
-from brimful.cli.signals import take_for_interrupt, tell_how_to_go_on
+from brimful.cli.signals import Interrupts, take_for_interrupt, tell_how_to_go_on
 from brimful.cli.traffic_options import check_traffic, labels_of, traffic_of, traffic_options
 from brimful.errors import UsageError, did_you_mean
 from brimful.files import write_atomically
@@ -92,8 +93,7 @@ class _SearchCommand(BedCommand, GroupedCommand):
 @click.option(
     "--sizes",
     metavar="SIZE,...",
-    help="A campaign: a search, or with --find burst a run on bursts, for each frame size, like 64,512,1518,imix; of a"
-    " disk a search for each IO size, like 4k,64k.",
+    help="A campaign: a search for each frame size, like 64,512,1518,imix, or IO size of a disk, like 4k,64k.",
 )
 @click.option(
     "--repeat",
@@ -103,26 +103,24 @@ class _SearchCommand(BedCommand, GroupedCommand):
     show_default=True,
     help="A campaign: every search N times.",
 )
-@click.option(
-    "--no-shared-guesses", is_flag=True, help="In a campaign: start no search from the results of earlier ones."
-)
+@click.option("--no-shared-guesses", is_flag=True, help="Start no search from results of earlier ones.")
 @click.option(
     "--shard",
     metavar="PART/PARTS",
-    help="Measure a part of a campaign, like 3/10; `brimful merge` makes one record of the parts.",
+    help="Measure a part, like 3/10; `brimful merge` makes one record of the parts.",
 )
 @click.option(
     "--times-of",
     type=values.RUN,
-    help="With --shard: make parts that take equally long by the times of this campaign.",
+    help="Parts that take equally long by the times of this campaign.",
 )
 @click.option(
     "--find",
     type=click.Choice(["throughput", "burst", "recovery", "loss"]),
     default="throughput",
     show_default=True,
-    help="Loads; the longest burst of frames back to back (RFC 2544 section 26.4, RFC 9004); how long frames are lost"
-    " after an overload or a reset (sections 26.5, 26.6); or how much is lost at each load (section 26.3).",
+    help="Loads; the longest burst without loss (RFC 2544 section 26.4); how long frames are lost after an overload or"
+    " a reset (26.5, 26.6); or how much is lost at each load (26.3).",
 )
 @burst_options
 @click.option(
@@ -151,7 +149,7 @@ class _SearchCommand(BedCommand, GroupedCommand):
     "--budget",
     metavar="TIME",
     callback=values.seconds,
-    help="Stop after this time with the bounds found so far: 5m. Includes set-up. In a campaign: for each search.",
+    help="Stop each search after this time, set-up included, with the bounds found so far: 5m.",
 )
 @click.option("--early-termination/--no-early-termination", help="End trials early when their outcome is certain.")
 @click.option(
@@ -163,35 +161,29 @@ class _SearchCommand(BedCommand, GroupedCommand):
 @values.failure_options("fail, retry:N or loss")
 @click.option("--no-calibrate", is_flag=True, help="Do not measure the tester's own ceiling first.")
 @traffic_options
-@click.option(
-    "--out", metavar="PATH", callback=values.directory, help="Directory of the record. Default: a new one under runs/."
-)
-@click.option("--resume", is_flag=True, help="Continue the last run that had the same options.")
-@click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Kept in the record.")
-@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write a report to this file.")
+@values.record_options
+@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write a report.")
 @click.option(
     "--assert",
     "assertions",
     multiple=True,
     metavar="CONDITION",
-    help="Exit with code 1 unless this is true: 'ndr >= 1.2Mpps', or 'ndr >= 95% of RUN', an earlier run.",
+    help="Exit with code 1 unless this is true: 'ndr >= 1.2Mpps', or 'ndr >= 95% of RUN'.",
 )
 @junit_option("search", "goal and each --assert")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
-@click.option("--verbose", "-v", is_flag=True, help="A line of progress for each trial.")
+@click.option("--verbose", "-v", is_flag=True, help="A line for each trial.")
 def search(**options: Any) -> int:  # noqa: ANN401
     """Find how much load something takes at given loss ratios.
 
     Goals, verdicts and results are those of MLRsearch (draft-ietf-bmwg-mlrsearch-15, RFC 9971 to be). Every trial is
-    kept in a record as soon as it is made; see `brimful report`. Exit code: 0 all results regular, 1 irregular or an
-    asserted threshold missed, 2 wrong usage, 3 measuring failed or the file of --html could not be written, 130
-    interrupted before the search began, or twice. With --find burst or recovery: 0 found, 1 nothing or only a lower
-    limit, 2 and 3 as above, 130 interrupted.
+    kept in a record; see `brimful report`. Exit code 1: a result is irregular (with --find burst or recovery: nothing,
+    or only a lower limit), or an asserted threshold is missed. An interrupted search has a result; 130 is that of one
+    interrupted before it began, or twice.
 
     With --sizes, --repeat or several measurers it is a campaign: a search for every combination, one record and one
-    report. A repeat begins when all searches of the one before have ended. All other options apply to each search.
-    With --find burst, --sizes makes a run on bursts for each frame size, and a table of all.
+    report; all other options apply to each. With --find burst, --sizes makes a run on bursts for each frame size.
     """
     if options["html"]:
         check_page(options["html"], options["out"])
@@ -206,27 +198,33 @@ def search(**options: Any) -> int:  # noqa: ANN401
 
     several = len(options["measurers"]) > 1 or options["sizes"] is not None or options["repeats"] > 1
     _check_shard(options, several=several)
-    if options["find"] == "burst" and options["sizes"] is not None:
-        from brimful.cli import burst_campaign
-
-        return burst_campaign.search(request, open_for, options)
-    if options["find"] == "burst":
-        from brimful.cli import burst
-
-        return burst.search(request, open_for, options)
-    if options["find"] == "loss":
-        from brimful.cli import loss
-
-        return loss.search(request, open_for, options)
-    if options["find"] == "recovery":
-        from brimful.cli import recovery
-
-        return recovery.search(request, open_for, options)
+    if options["find"] != "throughput":
+        return _find(request, open_for, options)
     if several:
         from brimful.cli import campaign
 
         code = campaign.search(request, open_for, options, checks)
         return _TWICE if interrupts.were_repeated else code
+    return _search_once(request, open_for, options, checks, interrupts)
+
+
+def _find(request: SearchRequest, open_for: Callable[[SearchRequest], Measurer], options: dict[str, Any]) -> int:
+    """Find something else than a throughput."""
+    from brimful.cli import burst, burst_campaign, loss, recovery
+
+    of_bursts = burst.search if options["sizes"] is None else burst_campaign.search
+    return {"burst": of_bursts, "loss": loss.search, "recovery": recovery.search}[options["find"]](
+        request, open_for, options
+    )
+
+
+def _search_once(
+    request: SearchRequest,
+    open_for: Callable[[SearchRequest], Measurer],
+    options: dict[str, Any],
+    checks: Sequence[Assertion],
+    interrupts: Interrupts,
+) -> int:
     if options["resume"]:
         refuse_if_written(options["out"], request.fingerprint())  # before what is opened here disturbs it
     began_s = time.monotonic()
@@ -342,9 +340,9 @@ def _print(outcome: SearchOutcome, *, as_json: bool, missed: list[str]) -> None:
         }
         click.echo(json.dumps(facts, indent=2))
         return
-    from brimful.report.throughput import model, text
+    from brimful.report.rendering import summary
 
-    click.echo(text.summary(model.build(read_run(outcome.path)), style=style(), columns=prose_columns()))
+    click.echo(summary(read_run(outcome.path), style=style(), columns=prose_columns()))
     click.echo(f"Record: {outcome.path}")
     for condition in missed:
         click.echo(f"Missed: {condition}")

@@ -39,16 +39,16 @@ def suite_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "requirements",
             type=click.Path(dir_okay=False, path_type=Path),
             metavar="FILE",
-            help="A TOML file of requirements: the report has a table of them, the exit code is 1 if one is missed.",
+            help="A TOML file of requirements; the exit code is 1 if one is missed.",
         ),
         values.failure_options("fail or retry:N"),
         click.option(
             "--out",
             metavar="PATH",
             callback=values.directory,
-            help="Directory of the records. Default: a new one under runs/.",
+            help="Directory of the record. Default: a new one under runs/.",
         ),
-        click.option("--resume", is_flag=True, help="Continue the last suite that had the same options."),
+        click.option("--resume", is_flag=True, help="Continue the last run that had the same options."),
         click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Kept in the record."),
         click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write a report."),
         click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
@@ -109,8 +109,7 @@ def rfc2544(**options: Any) -> int:  # noqa: ANN401
     """Make all tests of RFC 2544 section 26 at each frame size, in one record and one report.
 
     The tests are throughput, latency, frame loss rate, back-to-back frames, system recovery, and with --reset-command
-    reset. Each has a record of its own below that of the suite; an interrupted suite goes on with --resume. Exit code:
-    0 all made and all requirements met, 1 a requirement missed, 2 wrong usage, 3 a test failed, 130 interrupted.
+    reset. Each has a record of its own below that of the suite. Exit code 1: a requirement is missed; 3: a test failed.
     """
     request = _request(options)
     planned = suite_of(request, _opener(options))

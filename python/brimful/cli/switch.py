@@ -77,9 +77,8 @@ def dump(control: Path, switch: str | None, tab: bool, counters: bool) -> None:
 def trace(control: Path, switch: str | None, capture: Path | None, frame: int, as_hex: bool, match: str) -> None:
     """Show which entries a frame matches, such as in_port=1,tcp,nw_dst=10.0.0.1, and what leaves.
 
-    What leaves is shown field by field, with the value that a field had before if it has changed.
-
-    The frame is not sent, and nothing counts it. Meters let it through.
+    What leaves is shown field by field, with earlier values of changed fields. Nothing is sent or counted; meters let
+    the frame through.
     """
     from brimful.switch import ask, read_frame
 

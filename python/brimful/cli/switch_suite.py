@@ -48,22 +48,20 @@ from brimful.throughput.manager import SearchRequest
     default="310s",
     show_default=True,
     metavar="TIME",
-    help="Silence before each trial that learns addresses: longer than the ageing time of the device.",
+    help="Silence before each trial that learns: longer than the ageing time of the device.",
 )
 @click.option(
     "--flush-command",
     metavar="COMMAND",
-    help="Instead of that silence, what makes the device forget: a shell command, in a lab run where the device is.",
+    help="Instead of that silence, a shell command that makes the device forget; in a lab, inside the device.",
 )
 @suite_options
 def rfc2889(**options: Any) -> int:  # noqa: ANN401
     """Test a switch as RFC 2889 says, in one record and one report.
 
     The tests are the throughput of many ports in several patterns, the forwarding rate, congestion control, broadcast
-    frames, the address caching capacity, the learning rate, ageing, and errored frames; the report lists every section
-    and what was done of it. Each test has a record of its own below that of the suite; an interrupted suite goes on
-    with --resume. Exit code: 0 all made and all requirements met, 1 a requirement missed, 2 wrong usage, 3 a test
-    failed, 130 interrupted.
+    frames, the address caching capacity, the learning rate, ageing, and errored frames. Each has a record of its own
+    below that of the suite. Exit code 1: a requirement is missed; 3: a test failed.
     """
     request = _request(options)
     openers = _openers(request, options["timeout"])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
+from brimful.cli.option_lists import in_order
 from brimful.errors import UsageError
 from brimful.measurers.catalogue import kind_of
 
@@ -18,12 +19,12 @@ _OPTIONS = (
         "--profile",
         type=click.Path(path_type=Path),
         metavar="FILE",
-        help="Traffic profile: a TOML file that says what to send. The options below override what it says.",
+        help="Traffic profile: a TOML file that says what to send; the options below override it.",
     ),
     click.option(
         "--frame-size",
         metavar="BYTES|imix",
-        help="Bytes of a frame, with FCS. Default: the profile's, or the least with room for the headers, 64 or more.",
+        help="Bytes with FCS. Default: the profile's, or the least with room for the headers.",
     ),
     click.option(
         "--flows", type=click.IntRange(1, 1 << 20), help="Flows of each direction. Default: the profile's, or 1."
@@ -42,7 +43,7 @@ _OPTIONS = (
     click.option(
         "--port-shares",
         metavar="SHARES",
-        help="What each port sends of the load, in the order of the ports, like 100%/20%. Default: all of it.",
+        help="What each port sends of the load, like 100%/20%. Default: all of it.",
     ),
     click.option("--vlan", type=click.IntRange(1, 4094), help="VLAN of all frames."),
     click.option(
@@ -52,20 +53,14 @@ _OPTIONS = (
         show_default=True,
         help="Internet protocol of all frames.",
     ),
-    click.option(
-        "--force", is_flag=True, help="Let brimful-tester use interfaces that are in use; this disturbs their traffic."
-    ),
+    click.option("--force", is_flag=True, help="Use interfaces that are in use; this disturbs their traffic."),
     click.option(
         "--tester-option", "tester_extra", multiple=True, metavar="OPTION", help="Any further option of brimful-tester."
     ),
 )
 
 
-def traffic_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command these options."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+traffic_options = in_order(*_OPTIONS)
 
 
 def check_traffic(options: dict[str, Any], measurers: Sequence[str]) -> None:

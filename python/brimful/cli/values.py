@@ -12,6 +12,7 @@ from click.shell_completion import CompletionItem
 
 from brimful import units
 from brimful.cli.beds import read_beds
+from brimful.cli.option_lists import in_order
 from brimful.errors import UsageError
 from brimful.policies import ON_ERROR, ON_INVALID, FailurePolicy
 from brimful.runs import HOME, LATEST, named_run, run_directories
@@ -135,9 +136,17 @@ def failure_options(policies: str) -> Callable[[Command], Command]:
         ),
     ]
 
-    def add(command: Command) -> Command:
-        for option in reversed(options):
-            command = option(command)
-        return command
+    return in_order(*options)
 
-    return add
+
+record_options = in_order(
+    click.option(
+        "--out",
+        metavar="PATH",
+        callback=directory,
+        help="Directory of the record. Default: a new one under runs/.",
+    ),
+    click.option("--resume", is_flag=True, help="Continue the last run that had the same options."),
+    click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Kept in the record."),
+)
+"""Where the record of a run is, and what it is called."""

@@ -26,16 +26,15 @@ from brimful.verified import Verified
     is_flag=True,
     help="List what MLRsearch (draft-ietf-bmwg-mlrsearch-15, RFC 9971 to be) demands, and what satisfies it.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print everything recomputed as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def verify_command(
     log: Path | None, preset: str | None, goal_texts: tuple[str, ...], requirements: bool, as_json: bool
 ) -> int:
     """Recompute every verdict from a trial log.
 
-    LOG is a record of searches or of delays. Its claims are checked as well, and the exit code is 1 if one is wrong. Or
-    it is a log of another tool, with --preset or --goal: CSV with a header or JSON Lines, one trial per row with load,
-    duration, sent and lost (and intended, effective_duration if they differ). Such a log states no limits, so no load
-    in it counts as the min or max load. In a campaign every search is verified.
+    LOG is a record, whose claims are checked as well; the exit code is 1 if one is wrong. Or it is a log of another
+    tool, with --preset or --goal: CSV with a header or JSON Lines, one trial per row with load, duration, sent and lost
+    (and intended, effective_duration if they differ). No load in such a log counts as the min or max load.
     """
     if requirements:
         from brimful.throughput.requirements import requirements as demands

@@ -32,8 +32,8 @@ class Pair(msgspec.Struct, frozen=True):
     wire: Observed | None
 
 
-def results(trials: Sequence[Trial], plan: DelayPlan) -> list[Delay]:
-    """Give the result of each load and direction for which there are trials.
+def results(trials: Sequence[Trial], plan: DelayPlan, ceiling: float = math.inf) -> list[Delay]:
+    """Give the result of each load and direction for which there are trials, up to what the tester could offer.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def results(trials: Sequence[Trial], plan: DelayPlan) -> list[Delay]:
     """
     seen = [(trial, observe(trial.directions, where=f"trial {trial.seq}")) for trial in trials if trial.invalid is None]
     found = []
-    for load in plan.loads:
+    for load in (load for load in plan.loads if load <= ceiling):
         for direction in (ALL, TO, FROM):
             rounds: dict[int, dict[str, Observed]] = {}
             for trial, views in seen:

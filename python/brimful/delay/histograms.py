@@ -9,10 +9,13 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from brimful.errors import RecordError, UsageError
+from brimful._core import decode_histogram
+from brimful.errors import RecordError
 
-_PLAIN, _COMPRESSED = 0x1C849313, 0x1C849314
-"""Cookies of the V2 encoding (HdrHistogram, `AbstractHistogram.java`), words of 8 bytes."""
+_COMPRESSED = b"\x1c\x84\x93\x14"
+"""How the V2 encoding begins where it is compressed; its length follows (HdrHistogram, `AbstractHistogram.java`)."""
+_MOST_BYTES = 1 << 26
+"""No histogram of five significant digits is longer."""
 
 Integers = npt.NDArray[np.int64]
 
@@ -39,22 +42,11 @@ class DelayHistogram:
         ------
         RecordError
             When it cannot be decoded.
-        UsageError
-            When the library is not installed.
         """
         try:
-            from hdrh.histogram import HdrHistogram
-        except ImportError as error:
-            message = f"percentiles of delays need {error.name}; install it with: pip install 'brimful[delay]'"
-            raise UsageError(message) from error
-        try:
-            found = HdrHistogram.decode(_compressed(text))
-            counts = np.ctypeslib.as_array(found.counts).astype(np.int64)
-            seen = np.flatnonzero(counts)
-            values = [found.get_highest_equivalent_value(found.get_value_from_index(int(index))) for index in seen]
-            return cls(np.array(values, dtype=np.int64), counts[seen])
-        except Exception as error:
-            # The library raises classes of its own, IndexError and those of zlib, all for the same reason.
+            values, counts = decode_histogram(_plain(base64.b64decode(text, validate=True)))
+            return cls(np.array(values, dtype=np.int64), np.array(counts, dtype=np.int64))
+        except (ValueError, OverflowError, zlib.error) as error:
             message = f"{where}: the histogram of delays cannot be decoded: {error}"
             raise RecordError(message) from error
 
@@ -82,10 +74,8 @@ class DelayHistogram:
         return float((waits * self._counts).sum() / self.total())
 
 
-def _compressed(text: str) -> bytes:
-    """Give an encoding that the library decodes: it knows the compressed one alone."""
-    content = base64.b64decode(text, validate=True)
-    if int.from_bytes(content[:4], "big") != _PLAIN:
-        return text.encode()
-    packed = zlib.compress(content)
-    return base64.b64encode(_COMPRESSED.to_bytes(4, "big") + len(packed).to_bytes(4, "big") + packed)
+def _plain(content: bytes) -> bytes:
+    """Give an encoding without compression."""
+    if content.startswith(_COMPRESSED):
+        return zlib.decompressobj().decompress(content[8:], _MOST_BYTES)
+    return content

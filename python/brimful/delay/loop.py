@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import msgspec
 
+from brimful.alarm import undisturbed
+from brimful.ceilings import ceiling_warning
 from brimful.delay import estimates
 from brimful.delay.estimates import WIRE
 from brimful.delay.observed import ALL, observe
@@ -17,7 +20,7 @@ from brimful.machine.watch import Watch
 from brimful.measurers.base import InvalidTrialError, Measurer, TrialFailedError, TrialOutput
 from brimful.policies import Policies
 from brimful.records import Delay, DelayPlan, End, Record, Trial, Warning
-from brimful.session import Attempt, Keep, Session, repeat_as_allowed, spoiled_warnings
+from brimful.session import Attempt, Keep, Session, SpoiledTooOftenError, repeat_as_allowed, spoiled_warnings
 
 
 class DelayProgress(msgspec.Struct, frozen=True):
@@ -71,12 +74,18 @@ class DelayLoop:
     ) -> None:
         self._plan = plan
         self._measurers = measurers
+        self._sink = sink
         self._progress = progress
+        self._ceiling = math.inf
         self._steps = list(steps(plan))
         self._session = Session(measurers.values(), policies, sink=sink, watch=watch)
 
-    def resume(self, saved: Sequence[Trial]) -> None:
-        """Take over trials: those of this run before it was interrupted, or those of an earlier run on the wire."""
+    def resume(self, saved: Sequence[Trial], ceiling: float = math.inf) -> None:
+        """Take over trials: those of this run before it was interrupted, or those of an earlier run on the wire.
+
+        ``ceiling`` is the greatest load that the tester could offer.
+        """
+        self._ceiling = ceiling
         self._session.take_over(saved)
 
     def run(self) -> DelayOutcome:
@@ -90,7 +99,28 @@ class DelayLoop:
         for done, step in enumerate(left):
             each_s = (self._session.elapsed_s - began_s) / done if done else self._plan.trial_s
             self._show(step, 1 + len(self._steps) - len(left) + done, each_s * (len(left) - done))
-            repeat_as_allowed(partial(self._attempt, step, self._plan.trial_s))
+            if step.load > self._ceiling:
+                continue
+            try:
+                repeat_as_allowed(partial(self._attempt, step, self._plan.trial_s))
+            except SpoiledTooOftenError as error:
+                self._leave_out(step, error)
+
+    def _leave_out(self, step: Step, error: SpoiledTooOftenError) -> None:
+        """Go on with the loads below one that the tester cannot offer: that has no result.
+
+        Raises
+        ------
+        SpoiledTooOftenError
+            The error that was given: the tester was not too slow, or there are no loads below.
+        """
+        lower = max((load for load in self._plan.loads if load < step.load), default=None)
+        if not error.is_too_slow or lower is None:
+            raise error
+        unit = self._measurers[step.path].describe().load_unit
+        with undisturbed():
+            self._sink(ceiling_warning(step.load, lower, unit, "the greatest load is"))
+            self._ceiling = lower
 
     def _left(self) -> list[Step]:
         counted = [trial for trial in self._session.trials if not trial.invalid]
@@ -124,7 +154,7 @@ class DelayLoop:
 
     def _finish(self, reason: str, text: str) -> DelayOutcome:
         trials = self._session.trials
-        delays = estimates.results(trials, self._plan)
+        delays = estimates.results(trials, self._plan, self._ceiling)
         warnings = [*estimates.warnings(delays), *spoiled_warnings(trials, "trial", but=[WARM_UP])]
         end = self._session.end(reason, text, [*delays, *warnings])
         return DelayOutcome(delays=delays, trials=trials, warnings=warnings, end=end)

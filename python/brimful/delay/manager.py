@@ -100,7 +100,7 @@ def run_delay(
             progress=lambda state: progress(file.run, state),
             watch=Watch() if measurers[DEVICE].describe().on_this_machine else None,
         )
-        loop.resume(file.trials)
+        loop.resume(file.trials, file.ceiling)
         return DelayRun(file.path, loop.run())
 
     return manage(

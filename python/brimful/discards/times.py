@@ -25,7 +25,6 @@ EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _MICROSECOND = datetime.timedelta(microseconds=1)
 _LATEST_US = 1e17
 """Times beyond are out of all years; they must only not overflow."""
-_DAY_US = 86_400_000_000
 _FORM = re.compile(
     r"([0-9]{4})[-/]([0-9]{1,2})[-/]([0-9]{1,2})"
     r"(?:[T ]+([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:[.,]([0-9]+))?)?)?"

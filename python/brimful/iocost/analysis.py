@@ -13,8 +13,6 @@ from brimful.iocost.rules import Target, Task
 from brimful.iocost.selectors import Selector
 from brimful.iocost.solve import Fits, Setting, UnsolvedError
 
-METHODS = ("compatible", "exact")
-
 
 class Analysis(msgspec.Struct, frozen=True):
     """A result with its lines and what every rule came to."""

@@ -15,7 +15,6 @@ from brimful.errors import RecordError
 from brimful.iocost.layout import Model
 from brimful.iocost.read import Result, version_of
 
-BASES = ("first", "median")
 FEWEST_MODELS = 4
 """With fewer distinct models, none can be known to be an outlier."""
 _FIELDS = Model.__struct_fields__

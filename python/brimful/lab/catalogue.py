@@ -101,6 +101,8 @@ DEVICES: Mapping[Device, Row] = {
             Option("ready", "LINE", ""),
             Option("restart", ("search", "trial"), "search"),
             Option("input", ("program", "queue"), "program"),
+            Option("xdp", "FILE", ""),
+            Option("section", "NAME", "xdp"),
         ),
     ),
     Device.WIRE: Row(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brimful.errors import MeasureError, UsageError
@@ -11,10 +13,10 @@ from brimful.lab import devices, families
 from brimful.lab.devices import Input, Place, Settings
 from brimful.lab.namespaces import tool
 from brimful.lab.programs import Ending
+from brimful.lab.xdp import let_drivers_redirect
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from brimful.lab.programs import Program, Programs
 
@@ -95,19 +97,37 @@ def _without_quotes(word: str) -> str:
     return f"{name}={value[1:-1]}" if held else word
 
 
-def build_program(place: Place, *, run: str, ready: str, restart: str, input: str) -> Settings:
-    """Join the device's ends, and let the command forward between them."""
-    if not all(interface in run for interface in _INTERFACES):
+def build_program(place: Place, *, run: str, ready: str, restart: str, input: str, xdp: str, section: str) -> Settings:
+    """Join the device's ends, and let the command forward between them, or XDP programs, or both."""
+    if not xdp and not all(interface in run for interface in _INTERFACES):
         message = f"lab:program: run={run!r} does not name its interfaces {{a}} and {{b}}: write {_EXAMPLE}"
         raise UsageError(message)
-    queued = input == Input.QUEUE
+    if xdp and not Path(xdp).is_file():
+        message = f"lab:program: xdp={xdp}: there is no such file"
+        raise UsageError(message)
+    # What the kernel forwards is never lost unless a queue is in front of it.
+    queued = input == Input.QUEUE or xdp != ""
     built = devices.build_ports(place, work=0) if queued else Settings(Input.PROGRAM, 0, 0, devices.lay_cables(place))
-    command = run.replace(_CPU, str(devices.device_cpus()[-1]))
+    steps = _attachments(xdp, section, in_driver=let_drivers_redirect(place, built)) if xdp else []
+    command = " && ".join([*steps, *([run] if run else [])]).replace(_CPU, str(devices.device_cpus()[-1]))
     for interface, port in zip(_INTERFACES, built.ports, strict=True):
         command = command.replace(interface, port)
     forwarder = Command(place.programs, command, ready=ready, each_trial=restart == "trial")
     details: dict[str, str | int] = {"run": run, "restart": restart, **({"ready": ready} if ready else {})}
+    if xdp:
+        details |= {"xdp": xdp, "section": section}
     return Settings(built.input, built.queue_frames, 0, built.ports, details, forwarder=forwarder)
+
+
+def _attachments(file: str, section: str, *, in_driver: bool) -> list[str]:
+    """Give the commands that attach a program of an object file to both interfaces, also in place of an earlier one.
+
+    >>> _attachments("my fwd.o", "xdp", in_driver=True)[0]
+    "ip -force link set dev {a} xdp obj 'my fwd.o' sec xdp"
+    """
+    kind = "xdp" if in_driver else "xdpgeneric"
+    program = f"{kind} obj {shlex.quote(file)} sec {shlex.quote(section)}"
+    return [f"ip -force link set dev {interface} {program}" for interface in _INTERFACES]
 
 
 class Command:

@@ -25,22 +25,28 @@ def find_forwarder() -> str:
 
 
 def build_forwarder(place: Place, *, work: int) -> Settings:
-    """Let the kernel pass frames between the ports behind the input stage.
-
-    The programs run in the threads of the input stage. A veth takes redirected frames only when its peer has NAPI: with
-    GRO, the other end of each port has it, and what is redirected into `pb` comes out of `qb` in the same thread.
-    """
+    """Let the kernel pass frames between the ports behind the input stage."""
     if place.mtu > _LARGEST_MTU:
         message = f"lab:xdp takes frames of at most {_LARGEST_MTU + ETHERNET_LEN} bytes: send shorter ones"
         raise UsageError(message)
     forwarder = find_forwarder()
     settings = devices.build_ports(place, work=0)
     arguments = ["--work", str(work), *settings.ports]
-    if all(port in devices.CABLES.values() for port in settings.ports):
-        # Without an input stage the other ends are the tester's, and how those receive is the tester's business.
+    if not let_drivers_redirect(place, settings):
         arguments.insert(0, "--generic")
-    else:
-        links.switch_on(place.device, Offload.RECEIVE_COALESCING, place.queues)
     program = place.programs.start(_FORWARDER, [forwarder, *arguments], Ending.INPUT)
     attachment = "native" if "XDP native" in program.wait_for("joined ") else "generic"
     return replace(settings, work=work, details={"attachment": attachment})
+
+
+def let_drivers_redirect(place: Place, settings: Settings) -> bool:
+    """Make ports take what XDP programs in their drivers redirect; say whether they do.
+
+    The programs run in the threads of the input stage. A veth takes redirected frames only when its peer has NAPI: with
+    GRO, the other end of each port has it, and what is redirected into `pb` comes out of `qb` in the same thread.
+    """
+    if all(port in devices.CABLES.values() for port in settings.ports):
+        # Without an input stage the other ends are the tester's, and how those receive is the tester's business.
+        return False
+    links.switch_on(place.device, Offload.RECEIVE_COALESCING, place.queues)
+    return True

@@ -15,7 +15,7 @@ _RULE_OF_THREE = 3.0
 """Of a loss ratio of which N frames showed nothing, 3 / N is the upper end of the 95 % interval."""
 
 
-def steps(plan: LossPlan, lossless: Sequence[bool]) -> Iterator[float]:
+def steps(plan: LossPlan, lossless: list[bool], ceiling: float = math.inf) -> Iterator[float]:
     """Give the loads of a sweep that are still to be tried.
 
     Parameters
@@ -23,7 +23,10 @@ def steps(plan: LossPlan, lossless: Sequence[bool]) -> Iterator[float]:
     plan
         Of the run.
     lossless
-        Whether each trial so far lost nothing; it may grow while the loads are taken.
+        Whether each trial so far lost nothing; it may grow while the loads are taken. Loads above the ceiling are added
+        to it as they are passed over.
+    ceiling
+        The greatest load that the tester can offer.
 
     Examples
     --------
@@ -36,29 +39,46 @@ def steps(plan: LossPlan, lossless: Sequence[bool]) -> Iterator[float]:
     while len(lossless) < len(plan.loads):
         if plan.until_lossless and len(lossless) >= CLEAN and all(lossless[-CLEAN:]):
             return
-        yield plan.loads[len(lossless)]
+        load = plan.loads[len(lossless)]
+        if load > ceiling:
+            lossless.append(False)
+        else:
+            yield load
 
 
-def losses(trials: Sequence[Trial], plan: LossPlan) -> list[Loss]:
-    """Give the loss at each load, the greatest load first.
+def outcomes(trials: Sequence[Trial], plan: LossPlan, sweep: int, ceiling: float = math.inf) -> list[bool]:
+    """Give whether each trial of a sweep lost nothing, as `steps` takes it.
 
     Raises
     ------
     RecordError
         When a trial is not one of the plan, in its order.
     """
-    by_load: dict[float, list[Trial]] = {}
-    made: dict[int, list[bool]] = {}
+    lossless: list[bool] = []
     for trial in trials:
-        if trial.invalid is not None:
+        if trial.invalid is not None or (trial.round or 0) != sweep:
             continue
-        sweep = made.setdefault(trial.round or 0, [])
-        if next(steps(plan, sweep), None) != trial.load:
-            message = f"trial {trial.seq}: {trial.load:.10g}/s is not the next load of sweep {(trial.round or 0) + 1}"
+        # A load may have been offered before the tester was found unable to.
+        if next(steps(plan, lossless, max(ceiling, trial.load)), None) != trial.load:
+            message = f"trial {trial.seq}: {trial.load:.10g}/s is not the next load of sweep {sweep + 1}"
             raise RecordError(message)
-        sweep.append(trial.lost == 0)
-        by_load.setdefault(trial.load, []).append(trial)
-    return [_loss(load, by_load[load]) for load in sorted(by_load, reverse=True)]
+        lossless.append(trial.lost == 0)
+    return lossless
+
+
+def losses(trials: Sequence[Trial], plan: LossPlan, ceiling: float = math.inf) -> list[Loss]:
+    """Give the loss at each load, the greatest load first; ``ceiling`` as in `steps`.
+
+    Raises
+    ------
+    RecordError
+        When a trial is not one of the plan, in its order.
+    """
+    counted = [trial for trial in trials if trial.invalid is None]
+    for sweep in {trial.round or 0 for trial in counted}:
+        outcomes(counted, plan, sweep, ceiling)
+    loads = sorted({trial.load for trial in counted}, reverse=True)
+    return [_loss(load, [trial for trial in counted if trial.load == load]) for load in loads]
 
 
 def _loss(load: float, trials: Sequence[Trial]) -> Loss:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 
 import msgspec
 
-from brimful.loss.calculations import losses, steps
+from brimful.alarm import undisturbed
+from brimful.ceilings import ceiling_warning
+from brimful.loss.calculations import losses, outcomes, steps
 from brimful.machine.watch import Watch
 from brimful.measurers.base import Measurer
 from brimful.policies import Policies
 from brimful.records import End, Loss, LossPlan, Record, Trial, Warning
-from brimful.session import Attempt, Session, repeat_as_allowed, spoiled_warnings
+from brimful.session import Attempt, Session, SpoiledTooOftenError, repeat_as_allowed, spoiled_warnings
 
 
 class LossProgress(msgspec.Struct, frozen=True):
@@ -63,11 +66,14 @@ class LossLoop:
     ) -> None:
         self._plan = plan
         self._measurer = measurer
+        self._sink = sink
         self._progress = progress
+        self._ceiling = math.inf
         self._session = Session([measurer], policies, sink=sink, watch=watch)
 
-    def resume(self, saved: Sequence[Trial]) -> None:
-        """Take over the trials of this run before it was interrupted."""
+    def resume(self, saved: Sequence[Trial], ceiling: float) -> None:
+        """Take over the trials of this run before it was interrupted, and the greatest load that could be offered."""
+        self._ceiling = ceiling
         self._session.take_over(saved)
 
     def run(self) -> LossOutcome:
@@ -76,21 +82,36 @@ class LossLoop:
 
     def _measure(self) -> None:
         for sweep in range(self._plan.sweeps):
-            lossless = [trial.lost == 0 for trial in self._counted() if trial.round == sweep]
-            for load in steps(self._plan, lossless):
+            lossless = outcomes(self._session.trials, self._plan, sweep, self._ceiling)
+            while (load := next(steps(self._plan, lossless, self._ceiling), None)) is not None:
                 if self._session.trials:
                     self._session.wait(self._plan.rest_s)
                 self._progress(LossProgress(sweep, load, self._session.elapsed_s))
-                lossless.append(repeat_as_allowed(partial(self._attempt, sweep, load)).lost == 0)
+                try:
+                    lossless.append(repeat_as_allowed(partial(self._attempt, sweep, load)).lost == 0)
+                except SpoiledTooOftenError as error:
+                    self._leave_out(load, error)
+
+    def _leave_out(self, load: float, error: SpoiledTooOftenError) -> None:
+        """Go on with the loads below one that the tester cannot offer.
+
+        Raises
+        ------
+        SpoiledTooOftenError
+            The error that was given: the tester was not too slow, or there are no loads below.
+        """
+        lower = max((other for other in self._plan.loads if other < load), default=None)
+        if not error.is_too_slow or lower is None:
+            raise error
+        with undisturbed():
+            self._sink(ceiling_warning(load, lower, self._measurer.describe().load_unit, "the greatest load is"))
+            self._ceiling = lower
 
     def _attempt(self, sweep: int, load: float) -> Attempt:
         where = f"trial at {load:.10g}/s"
         return self._session.attempt(self._measurer, load, self._plan.duration_s, where=where, round=sweep)
 
-    def _counted(self) -> list[Trial]:
-        return [trial for trial in self._session.trials if trial.invalid is None]
-
     def _finish(self, reason: str, text: str) -> LossOutcome:
-        found = losses(self._session.trials, self._plan)
+        found = losses(self._session.trials, self._plan, self._ceiling)
         warnings = spoiled_warnings(self._session.trials, "trial")
         return LossOutcome(found, warnings, self._session.end(reason, text, [*found, *warnings]))

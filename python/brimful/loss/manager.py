@@ -98,7 +98,7 @@ def run_loss(
             progress=lambda state: progress(file.run, state),
             watch=Watch() if description.on_this_machine else None,
         )
-        loop.resume(file.trials)
+        loop.resume(file.trials, file.ceiling)
         return LossRun(file.path, loop.run())
 
     return manage(

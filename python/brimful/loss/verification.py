@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from brimful.errors import RecordError
-from brimful.loss.calculations import losses, steps
+from brimful.loss.calculations import losses, outcomes, steps
 from brimful.records import Loss, LossPlan, RunFile
 from brimful.throughput.found import FoundVerification, common_findings
 
@@ -29,16 +29,13 @@ def plan_of(file: RunFile) -> LossPlan:
     RecordError
         When the record does not say.
     """
-    if file.run.loss is None or not file.run.loss.loads:
-        message = f"{file.path}:1: the run is of the subject 'loss', but does not say what was measured"
-        raise RecordError(message)
-    return file.run.loss
+    plan = file.run.loss
+    return file.planned(plan if plan and plan.loads else None)
 
 
 def claimed_losses(file: RunFile) -> list[Loss]:
     """Give the results of a run, of a resumed one the last of each load."""
-    found = {record.load: record for record in file.others if isinstance(record, Loss)}
-    return [found[load] for load in sorted(found, reverse=True)]
+    return sorted(file.latest(Loss, "load"), key=lambda one: one.load, reverse=True)
 
 
 def verify_loss(file: RunFile) -> LossVerification:
@@ -52,7 +49,7 @@ def verify_loss(file: RunFile) -> LossVerification:
     plan = plan_of(file)
     findings, notes = common_findings(file, FoundVerification())
     try:
-        found = losses(file.trials, plan)
+        found = losses(file.trials, plan, file.ceiling)
     except RecordError as error:
         return LossVerification([], len(file.counted()), [*findings, str(error)], notes)
     claimed = {one.load: one for one in claimed_losses(file)}
@@ -71,8 +68,8 @@ def _unmade(file: RunFile, plan: LossPlan) -> list[str]:
         return []
     lacks = []
     for sweep in range(plan.sweeps):
-        lossless = [trial.lost == 0 for trial in file.counted() if trial.round == sweep]
-        load = next(steps(plan, lossless), None)
+        lossless = outcomes(file.trials, plan, sweep, file.ceiling)
+        load = next(steps(plan, lossless, file.ceiling), None)
         if load is not None:
             lacks.append(f"sweep {sweep + 1}: the run is done, but has no trial at {load:.10g}/s")
     return lacks

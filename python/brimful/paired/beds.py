@@ -42,8 +42,9 @@ class Beds(Protocol):
         ...
 
 
-_OF_A_PLACE = ("disk", "tester", "trex", "iperf3")
-"""Kinds of measurers that hold what they measure through."""
+_OF_A_PLACE = {"disk": (), "tester": None, "trex": ("sync-port", "ports"), "iperf3": ("port",)}
+"""Kinds of measurers that hold what they measure through: what their first word names, and which options beside it;
+none: all that is behind the kind."""
 
 
 def share_a_place(specs: Sequence[str]) -> bool:
@@ -51,10 +52,19 @@ def share_a_place(specs: Sequence[str]) -> bool:
 
     >>> share_a_place(["disk:/dev/sda,pattern=read", "disk:/dev/sda"]), share_a_place(["lab:bridge", "lab:bridge"])
     (True, False)
+    >>> share_a_place(["iperf3:dut,port=5202", "iperf3:dut"]), share_a_place(["trex:t,cores=2", "trex:t"])
+    (False, True)
     """
-    held = [spec for spec in specs if spec.partition(":")[0] in _OF_A_PLACE]
-    places = [spec if spec.startswith("tester:") else spec.partition(",")[0] for spec in held]
+    places = [_place(spec) for spec in specs if spec.partition(":")[0] in _OF_A_PLACE]
     return len(set(places)) < len(places)
+
+
+def _place(spec: str) -> tuple[str, ...]:
+    options = _OF_A_PLACE[spec.partition(":")[0]]
+    if options is None:
+        return (spec,)
+    first, *words = spec.split(",")
+    return (first, *(word for word in sorted(words) if word.partition("=")[0] in options))
 
 
 class OwnBeds:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from brimful.ceilings import LOWER
 from brimful.errors import MeasureError
 from brimful.measurers.base import Description
 from brimful.records import Trial
-from brimful.session import LOWER
 
 FACTOR = 1.3
 """Load / capacity: enough that no trial comes in without loss, and the same for all devices, as some forward less the
@@ -23,10 +23,13 @@ QUEUE_ERRORS, LEAST_QUEUE_SHARE = 5.0, 0.02
 """A queue is subtracted where it is this number of standard errors above nothing, and this share of what is received: a
 queue that is not there would change the ratio as well."""
 LARGEST_QUEUE_SHARE = 0.7
+WANTED_QUEUE_SHARE, MOST_LONGER = 1 / 3, 8.0
+"""Trials are made longer, up to this many times, until the queue is this share of what arrives: a busy machine forwards
+little meanwhile."""
 _POOLED_ERRORS = 3.0
-_FIRST_LOAD, _GROWTH, _LEAST_STEP = 1000.0, 4.0, 0.1
 _MOST_LOWERED = 20
-"""A tester that cannot offer this many loads, each smaller than the last, offers none."""
+"""Down to 0.3 % of a load: a tester that cannot offer that is not merely too slow."""
+_FIRST_LOAD, _GROWTH, _LEAST_STEP = 1000.0, 4.0, 0.1
 
 
 def capacity_of(trial: Trial, queue: float = 0.0) -> float:
@@ -35,7 +38,7 @@ def capacity_of(trial: Trial, queue: float = 0.0) -> float:
     >>> capacity_of(Trial(seq=0, load=1000.0, duration_s=2.0, intended=2000, sent=2000, lost=500), queue=100)
     700.0
     """
-    return trial.load * max(0.0, trial.sent - trial.lost - queue) / max(1, trial.intended)
+    return trial.load * max(0.0, trial.forwarded - queue) / max(1, trial.intended)
 
 
 class Calibration:
@@ -66,13 +69,15 @@ class Calibration:
     ) -> None:
         self._trial_s = trial_s
         self._rounds = rounds
-        self._max_load = math.inf if max_load is None else max_load
-        self._load = min(self._max_load, first_load or max_load or _FIRST_LOAD)
+        self.max_load = math.inf if max_load is None else max_load
+        """The greatest load that can be offered."""
+        self._load = min(self.max_load, first_load or max_load or _FIRST_LOAD)
+        self._tried = 0.0
+        self._lowered = 0
         self._has_lost = False
         self._capacities: list[float] = []
         self._lossy: list[bool] = []
         self._shares: list[float] = []
-        self._lowered = 0
         self.queue = queue
         self.units_per_s = 1.0
         """Units that are forwarded a second, over all interfaces."""
@@ -83,6 +88,12 @@ class Calibration:
     def units_per_trial(self) -> float:
         """Units that are forwarded in a trial."""
         return self.units_per_s * self._trial_s
+
+    @property
+    def trial_s(self) -> float:
+        """Length of the trials of the device: most of what arrives in them does not come from its queue."""
+        wanted_s = (1 / WANTED_QUEUE_SHARE - 1) * (self.queue or 0.0) / self.units_per_s
+        return min(max(self._trial_s, wanted_s), MOST_LONGER * self._trial_s)
 
     @property
     def trials(self) -> int:
@@ -97,7 +108,7 @@ class Calibration:
     @property
     def is_at_limit(self) -> bool:
         """Whether the device took all of the largest load that can be offered."""
-        return bool(self._lossy) and not self._lossy[-1] and self._load >= self._max_load
+        return bool(self._lossy) and not self._lossy[-1] and self._tried >= self.max_load
 
     @property
     def is_done(self) -> bool:
@@ -114,18 +125,19 @@ class Calibration:
     def load(self) -> float:
         """The load of the device."""
         recent = self._capacities[-AVERAGED:]
-        return min(self._max_load, FACTOR * math.exp(math.fsum(map(math.log, recent)) / len(recent)))
+        return min(self.max_load, FACTOR * math.exp(math.fsum(map(math.log, recent)) / len(recent)))
 
     @property
-    def can_be_lowered(self) -> bool:
-        """Whether a smaller load may be tried where the tester cannot offer one."""
+    def can_lower(self) -> bool:
+        """Whether a load that the tester cannot offer may be a smaller one: the load is still looked for."""
         return not self.has_load and self._lowered < _MOST_LOWERED
 
-    def lower(self) -> None:
-        """Take note that the tester cannot offer the load: a smaller one is the most from here on."""
+    def lower(self) -> float:
+        """Take note that the tester cannot offer the load; gives the smaller one that is the most from here on."""
         self._lowered += 1
         self._load *= LOWER
-        self._max_load = self._load
+        self.max_load = self._load
+        return self._load
 
     def record(self, trial: Trial) -> None:
         """Take what a trial came to.
@@ -136,14 +148,15 @@ class Calibration:
             When no load is found, or the queue holds most of what arrives.
         """
         if self.has_load:
-            self._shares.append((trial.sent - trial.lost) / max(1, trial.intended))
+            self._shares.append(trial.forwarded / max(1, trial.intended))
             if len(self._shares) == 2 * QUEUE_ROUNDS:
                 self._end_queue(trial)
             return
         capacity = capacity_of(trial)
-        self.units_per_s = max(1.0, trial.sent - trial.lost - (self.queue or 0.0)) / trial.duration_s
-        self._lossy.append(trial.lost > 0)
-        self._has_lost = self._has_lost or trial.lost > 0
+        self._tried = trial.load
+        self.units_per_s = max(1.0, trial.forwarded - (self.queue or 0.0)) / trial.duration_s
+        self._lossy.append(trial.forwarded < trial.sent)
+        self._has_lost = self._has_lost or self._lossy[-1]
         self._capacities.append(max(capacity, trial.load * 1e-9))
         if self.is_at_limit or self.has_load:
             return
@@ -153,7 +166,7 @@ class Calibration:
             )
             raise MeasureError(message)
         factor = FACTOR if self._has_lost else _GROWTH
-        self._load = min(self._max_load, max(factor * capacity, _LEAST_STEP * self._load))
+        self._load = min(self.max_load, max(factor * capacity, _LEAST_STEP * self._load))
 
     def _end_queue(self, trial: Trial) -> None:
         """Estimate the queue: it is a larger share of what arrives in the shorter of two trials."""

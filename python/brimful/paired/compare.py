@@ -18,7 +18,7 @@ from brimful.measurers.base import Measurer
 from brimful.measurers.function import MeasureFunction, measurer_of
 from brimful.measurers.opening import open_measurer
 from brimful.paired.beds import OwnBeds, share_a_place
-from brimful.paired.loop import PairedProgress
+from brimful.paired.loop import PairedOutcome, PairedProgress
 from brimful.paired.manager import CONTROL, RENEW_S, PairedRequest, check_request, run_comparison
 from brimful.policies import ON_ERROR, ON_INVALID
 from brimful.records import End, LossPairs, Ratio, Warning
@@ -145,6 +145,11 @@ def compare(
             place=Place(out=out, resume=resume),
             progress=lambda run, state: progress(state) if progress is not None else None,
         ).outcome
+    return _result(done)
+
+
+def _result(done: PairedOutcome) -> ComparisonResult:
+    """Give what was found, or raise why it is not all."""
     result = ComparisonResult(done.ratios, done.losses, done.warnings, done.end)
     if done.end.reason not in ("measurement-failed", "interrupted"):
         return result

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from brimful.alarm import undisturbed
+from brimful.ceilings import ceiling_warning
 from brimful.errors import MeasureError, RecordError, shown
 from brimful.machine.watch import Watch
 from brimful.measurers.base import (
@@ -95,9 +97,9 @@ class PairedLoop:
         RecordError
             When they are not those of such a run.
         """
-        activations = [record for record in file.others if isinstance(record, Activation)]
+        activations = file.of(Activation)
         try:
-            self._planner, pairs = replay(self._plan, file.trials, activations)
+            self._planner, pairs = replay(self._plan, file.trials, activations, file.ceilings)
             step = self._planner.next()
         except MeasureError as error:
             message = f"{file.path}: {error}; a comparison cannot go on from it, begin another"
@@ -162,7 +164,26 @@ class PairedLoop:
         self._failures = 0 if made.policy is None else self._failures + 1
         if made.policy is not None and self._failures > made.policy.retries:
             message = f"{made.problem} ({self._failures} times in a row)" if self._failures > 1 else made.problem
-            raise SpoiledTooOftenError(message, made.trial)
+            self._go_lower(step, SpoiledTooOftenError(message, made.trial))
+
+    def _go_lower(self, step: Step, error: SpoiledTooOftenError) -> None:
+        """Look for the load of a device below one that the tester cannot offer.
+
+        Raises
+        ------
+        MeasureError
+            When it was not too slow, or the device has its load: at a smaller one it would not be overloaded.
+        """
+        if not error.is_too_slow:
+            raise error
+        if not self._planner.can_lower(step):
+            message = f"{error}; at a load that it can offer the ratio would be that of the tester"
+            raise MeasureError(message) from error
+        self._failures = 0
+        what = f"the load of {self._plan.devices[step.device].name} is at most"
+        with undisturbed():
+            lower = self._planner.lower(step)
+            self._sink(ceiling_warning(step.load, lower, self._description.load_unit, what))
 
     def _perform(self, measurer: Measurer, load: float, duration_s: float, keep: Keep) -> None:
         """Have a trial performed, and refuse an answer that cannot be, or in which nothing was sent."""

@@ -190,10 +190,8 @@ def plan_of(file: RunFile) -> PairedPlan:
     RecordError
         When its record does not say.
     """
-    if file.run.paired is None or len(file.run.paired.devices) < 2:
-        message = f"{file.path}:1: the run is of the subject 'comparison', but does not say what was measured"
-        raise RecordError(message)
-    plan = file.run.paired
+    found = file.run.paired
+    plan = file.planned(found if found and len(found.devices) > 1 else None)
     shares = {"tolerance": plan.tolerance, "precision": plan.precision}
     for name, share in shares.items():
         if not 0 < share < 1:
@@ -204,12 +202,12 @@ def plan_of(file: RunFile) -> PairedPlan:
 
 def ratios_of(file: RunFile) -> list[Ratio]:
     """Give the last answer for each device; a resumed run has more than one."""
-    return list({record.device: record for record in file.others if isinstance(record, Ratio)}.values())
+    return file.latest(Ratio, "device")
 
 
 def losses_of(file: RunFile) -> list[LossPairs]:
     """Give the last answer to the second question for each device."""
-    return list({record.device: record for record in file.others if isinstance(record, LossPairs)}.values())
+    return file.latest(LossPairs, "device")
 
 
 def earlier_controls(spec: str, home: Path = HOME) -> list[tuple[float, float]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import msgspec
 
@@ -77,6 +78,26 @@ class Planner:
         """Take how long it took to make a build active."""
         self._switches_s.append(activation.elapsed_s)
         self.elapsed_s = max(self.elapsed_s, activation.start_s + activation.elapsed_s)
+
+    def can_lower(self, step: Step) -> bool:
+        """Say whether a load that cannot be offered may be a smaller one: that of a device is still looked for."""
+        return step.stage == CALIBRATION and self._calibrations[step.device].can_lower
+
+    def lower(self, step: Step, recorded: float | None = None) -> float:
+        """Take note that the tester cannot offer the load of a step; gives the most that its device is offered.
+
+        Raises
+        ------
+        MeasureError
+            When the record has another.
+        """
+        self._step = None
+        lower = self._calibrations[step.device].lower()
+        if recorded is not None and not math.isclose(lower, recorded):
+            name = self._plan.devices[step.device].name
+            message = f"the load of {name} was lowered to {recorded:.10g}, but {lower:.10g} was due"
+            raise MeasureError(message)
+        return lower
 
     def record(self, trial: Trial) -> list[Pair]:
         """Take what the next trial came to, and give the pairs that are whole with it.
@@ -179,7 +200,8 @@ class Planner:
             return None
         device = self._round.device
         self._make_active(device, anew=self._round.begins_turn)
-        return Step(device, stage.load(device), self._plan.trial_s, stage.name, self._number, self._instance)
+        trial_s = max(calibration.trial_s for calibration in self._calibrations)
+        return Step(device, stage.load(device), trial_s, stage.name, self._number, self._instance)
 
     def _begin_round(self, stage: Ratios | Losses) -> None:
         if is_switched(self._plan):
@@ -231,15 +253,16 @@ class Planner:
         MeasureError
             Naming the devices.
         """
-        names = [
-            device.name
+        loads = {
+            device.name: calibration.max_load
             for device, calibration in zip(self._plan.devices, self._calibrations, strict=True)
             if calibration.is_at_limit
-        ]
-        if names:
-            all_of_it = "take" if len(names) > 1 else "takes"
+        }
+        if loads:
+            all_of_it = "take" if len(loads) > 1 else "takes"
+            offered = ", ".join(f"{load:.6g}/s" for load in dict.fromkeys(loads.values()))
             message = (
-                f"{' and '.join(names)} {all_of_it} all that the tester can offer ({self._plan.max_load:.6g}/s): the"
+                f"{' and '.join(loads)} {all_of_it} all that the tester can offer ({offered}): the"
                 " ratio would be that of the tester; use smaller frames, or a faster tester"
             )
             raise MeasureError(message)
@@ -254,8 +277,17 @@ class Planner:
                 raise MeasureError(message)
 
 
-def replay(plan: PairedPlan, trials: list[Trial], activations: list[Activation]) -> tuple[Planner, list[Pair]]:
+def replay(
+    plan: PairedPlan, trials: Sequence[Trial], activations: Sequence[Activation], ceilings: Sequence[float]
+) -> tuple[Planner, list[Pair]]:
     """Feed a planner with what was measured, and give it with the pairs.
+
+    Parameters
+    ----------
+    plan, trials, activations
+        Of a record.
+    ceilings
+        What loads were lowered to that the tester could not offer, in their order.
 
     Raises
     ------
@@ -264,8 +296,12 @@ def replay(plan: PairedPlan, trials: list[Trial], activations: list[Activation])
     """
     planner, pairs = Planner(plan), list[Pair]()
     left = {activation.instance: activation for activation in activations if activation.failure is None}
+    lowered = list(ceilings)
     for trial in trials:
         step = planner.next()
+        while lowered and step is not None and planner.can_lower(step) and _difference(plan, step, trial) is not None:
+            planner.lower(step, lowered.pop(0))
+            step = planner.next()
         if step is not None and step.instance in left:
             planner.activated(left.pop(step.instance))
         fault = _difference(plan, step, trial)
@@ -273,6 +309,8 @@ def replay(plan: PairedPlan, trials: list[Trial], activations: list[Activation])
             message = f"trial {trial.seq}: {fault}"
             raise MeasureError(message)
         pairs += planner.record(trial)
+    while lowered and (step := planner.next()) is not None and planner.can_lower(step):
+        planner.lower(step, lowered.pop(0))
     return planner, pairs
 
 

@@ -50,6 +50,7 @@ class Ratios:
         self._queues = [calibration.queue or 0.0 for calibration in calibrations]
         self._queue_errors = [calibration.queue_error for calibration in calibrations]
         self._loads = [calibration.load for calibration in calibrations]
+        self._most = [calibration.max_load for calibration in calibrations]
         self._others = others_of(plan)
         self._rule = rule_of(plan)
         self._floor = floor_of_repeats(*zip(*plan.earlier_controls, strict=True)) if plan.earlier_controls else 0.0
@@ -88,7 +89,7 @@ class Ratios:
         MeasureError
             When loads cannot be raised any more.
         """
-        if trial.lost == 0:
+        if trial.forwarded == trial.sent:
             self._raise_loads()
             return None
         capacity = capacity_of(trial, self._queues[device])
@@ -208,9 +209,9 @@ class Ratios:
     def _raise_loads(self) -> None:
         """Begin anew at higher loads: to drop only pairs without loss would select."""
         loads = [_RAISE * load for load in self._loads]
-        if self._plan.max_load is not None and max(loads) > self._plan.max_load:
+        if any(load > most for load, most in zip(loads, self._most, strict=True)):
             message = (
-                f"a trial at {max(self._loads):.6g}/s came in without loss, and {self._plan.max_load:.6g}/s is the most"
+                f"a trial at {max(self._loads):.6g}/s came in without loss, and {min(self._most):.6g}/s is the most"
                 " that can be offered: the devices are too fast for the tester; use smaller frames, or raise --max-load"
             )
             raise MeasureError(message)

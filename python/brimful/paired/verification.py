@@ -40,15 +40,15 @@ def verify_comparison(file: RunFile) -> PairedVerification:
     unended = file.unended()
     findings = [*filter(None, (file.change(), file.disorder(), unended if file.lacks_end else None))]
     notes = [note for note in (unended if not file.lacks_end else "", file.unsigned()) if note]
-    activations = [record for record in file.others if isinstance(record, Activation)]
+    activations = file.of(Activation)
     try:
-        planner, pairs = replay(plan, file.trials, activations)
+        planner, pairs = replay(plan, file.trials, activations, file.ceilings)
     except MeasureError as error:
         if not file.ends or file.ends[-1].text != str(error):
             findings.append(str(error))
         return PairedVerification([], [], 0, len(file.trials), findings, notes)
     ratios, losses = planner.ratios(), planner.losses()
-    findings += _differences("pair", [record for record in file.others if isinstance(record, Pair)], pairs)
+    findings += _differences("pair", file.of(Pair), pairs)
     if file.ends:
         findings += _differences("ratio", ratios_of(file), ratios)
         findings += _differences("count of losses", losses_of(file), losses)

@@ -27,6 +27,14 @@ class BurstPlan(msgspec.Struct, frozen=True, omit_defaults=True):
     throughput_run: str | None = None
     """Id of the run that found it; null: it was given."""
     throughput_goal: str | None = None
+    asked: float | None = None
+    """The load of the bursts that the tester could not offer; null: it could. Not in records: see `RunFile.ceiling`."""
+
+    def below(self, ceiling: float) -> BurstPlan:
+        """Give the plan that is left of this one where the tester cannot offer more than a load."""
+        if self.load <= ceiling:
+            return self
+        return msgspec.structs.replace(self, load=ceiling, asked=self.asked or self.load)
 
 
 class BurstTest(Record, frozen=True, omit_defaults=True, tag="burst_test"):
@@ -38,6 +46,8 @@ class BurstTest(Record, frozen=True, omit_defaults=True, tag="burst_test"):
     """Of the longest burst without loss, each way; 0 where even the shortest lost frames."""
     lossy: int | None = None
     """Frames of the shortest burst with loss; null: even the longest that was tried lost none."""
+    load: float | None = None
+    """Of its bursts, where the tester could not offer that of the plan."""
 
 
 class Burst(Record, frozen=True, omit_defaults=True, tag="burst"):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -22,6 +24,8 @@ from brimful.records.recovery import Recovery
 from brimful.records.run import SCHEMA, TESTER_CEILING, End, Run, Trial, Warning
 from brimful.records.throughput import Bound, GoalResult
 
+_Kind = TypeVar("_Kind", bound=Record)
+_Plan = TypeVar("_Plan")
 _LISTED = (Run, Trial, Bound, GoalResult, Warning, End, Series, Fit, Solution, Finding, Member, Delay)
 
 
@@ -57,6 +61,33 @@ class RunFile(msgspec.Struct, frozen=True):
     lacks_end: bool = False
     """Whether results stand after the last trial and no end after them."""
 
+    def of(self, kind: type[_Kind]) -> list[_Kind]:
+        """Give the records of a kind without a list of its own."""
+        return [record for record in self.others if isinstance(record, kind)]
+
+    def latest(self, kind: type[_Kind], *names: str) -> list[_Kind]:
+        """Give the records of a kind that differ in fields, each the last: a resumed run has one for each end."""
+        return list({tuple(getattr(record, name) for name in names): record for record in self.of(kind)}.values())
+
+    def planned(self, plan: _Plan | None) -> _Plan:
+        """Give what the run set out to measure.
+
+        Parameters
+        ----------
+        plan
+            The field of the run that says so; null where it is not there, or not whole.
+
+        Raises
+        ------
+        RecordError
+            When the record does not say.
+        """
+        if plan is None:
+            subject = self.run.subject
+            message = f"{self.path}:1: the run is of the subject {subject!r}, but does not say what was measured"
+            raise RecordError(message)
+        return plan
+
     def lines(self) -> Iterator[Record]:
         """Give all records: each end behind the trials that it stood behind, what was found before the last one."""
         places = self.trials_before_ends or [len(self.trials)] * len(self.ends)
@@ -89,9 +120,18 @@ class RunFile(msgspec.Struct, frozen=True):
 
     @property
     def max_load(self) -> float:
-        """The largest load of the search: that of the run, unless the tester could not offer it."""
-        ceilings = [each.load for each in self.warnings if each.code == TESTER_CEILING and each.load is not None]
-        return min([self.run.max_load, *ceilings])
+        """The largest load of the run, unless the tester could not offer it."""
+        return min(self.run.max_load, self.ceiling)
+
+    @property
+    def ceiling(self) -> float:
+        """The least of the ceilings; infinite where the tester could offer all loads."""
+        return min(self.ceilings, default=math.inf)
+
+    @property
+    def ceilings(self) -> list[float]:
+        """What loads were lowered to that the tester could not offer, in their order."""
+        return [each.load for each in self.warnings if each.code == TESTER_CEILING and each.load is not None]
 
     def is_ended(self) -> bool:
         """Whether the run ended after its last trial; otherwise it was killed, or goes on."""

@@ -29,6 +29,15 @@ class RecoveryPlan(msgspec.Struct, frozen=True, omit_defaults=True):
     throughput: float | None = None
     throughput_run: str | None = None
     throughput_goal: str | None = None
+    asked: float | None = None
+    """The load that the tester could not offer; null: it could. Not in records: see `RunFile.ceiling`."""
+
+    def below(self, ceiling: float) -> RecoveryPlan:
+        """Give the plan that is left of this one where the tester cannot offer more than a load."""
+        if self.load <= ceiling:
+            return self
+        after = None if self.load_after is None else ceiling * self.load_after / self.load
+        return msgspec.structs.replace(self, load=ceiling, load_after=after, asked=self.asked or self.load)
 
 
 class Recovery(Record, frozen=True, omit_defaults=True, tag="recovery"):

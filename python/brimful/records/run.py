@@ -116,6 +116,11 @@ class Trial(Record, frozen=True, omit_defaults=True, gc=False, tag="trial"):
     warnings: list[dict[str, Any]] = []
     extra: dict[str, Any] = {}
 
+    @property
+    def forwarded(self) -> int:
+        """Units that came through, also those that are lost because they came late: a disk under overload is late."""
+        return self.sent - self.lost + min(self.late or 0, self.lost)
+
 
 class Warning(Record, frozen=True, omit_defaults=True, tag="warning"):
     """Something the reader of a result should know; ``code`` is stable."""
@@ -124,7 +129,7 @@ class Warning(Record, frozen=True, omit_defaults=True, tag="warning"):
     text: str
     seq: int | None = None
     load: float | None = None
-    """With the code `TESTER_CEILING`: the max load of the search from here on."""
+    """With the code `TESTER_CEILING`: the greatest load from here on."""
 
 
 TESTER_CEILING = "tester-ceiling"

@@ -27,7 +27,9 @@ def recoveries(trials: Sequence[Trial], plan: RecoveryPlan, *, conversion_factor
 
 
 def _rounds(trials: Sequence[Trial], plan: RecoveryPlan, conversion_factor: float) -> Iterator[Recovery]:
-    counted = [trial for trial in trials if trial.invalid is None]
+    # What is at a greater load than the plan has was made before the tester was found unable to offer it.
+    most = {PROBE: plan.load_after or plan.load}
+    counted = [one for one in trials if one.invalid is None and one.load <= most.get(one.path or "", plan.load)]
     for number in sorted({trial.round or 0 for trial in counted}):
         own = [trial for trial in counted if trial.round == number]
         if plan.of == RESET:

@@ -8,13 +8,14 @@ from functools import partial
 
 import msgspec
 
+from brimful.ceilings import ceiling_warning, lower_load
 from brimful.errors import MeasureError
 from brimful.measurers.base import Measurer
 from brimful.policies import Policies
 from brimful.records import End, Record, Recovery, RecoveryPlan, Trial
 from brimful.recovery.calculations import OVERLOAD, PROBE, RESET, RESET_AT, is_over, recoveries
 from brimful.recovery.reset import Reset, resetting
-from brimful.session import DONE, Attempt, Keep, Session, perform_trial, repeat_as_allowed
+from brimful.session import DONE, Attempt, Keep, Session, SpoiledTooOftenError, perform_trial, repeat_as_allowed
 
 REST_S = 5.0
 """Between rounds: what RFC 2544 section 23 asks for between trials."""
@@ -60,6 +61,7 @@ class RecoveryLoop:
         self._measurer = measurer
         self._reset = reset
         self._progress = progress
+        self._sink = sink
         self._away_until_s = 0.0
         """Of the monotonic clock: until then the device may be away because of a trial that does not count."""
         self._session = Session([measurer], policies, sink=sink)
@@ -69,11 +71,37 @@ class RecoveryLoop:
         return self._session.run(self._measure, self._finish)
 
     def _measure(self) -> None:
-        for number in range(self._plan.rounds):
-            if number:
+        number = 0
+        while number < self._plan.rounds:
+            if self._session.trials:
                 self._session.wait(REST_S)
             self._progress(f"round {number + 1} of {self._plan.rounds}: {self._plan.of}")
-            self._round(number)
+            try:
+                self._round(number)
+                number += 1
+            except SpoiledTooOftenError as error:
+                self._go_lower(error)
+                number = 0
+
+    def _go_lower(self, error: SpoiledTooOftenError) -> None:
+        """Begin anew at a smaller load where the tester was too slow: all rounds have one load.
+
+        Raises
+        ------
+        MeasureError
+            When it was not, or no load is left that overloads the device.
+        """
+        plan = self._plan
+        if not error.is_too_slow or error.trial.path == PROBE:
+            raise error
+        above = plan.throughput or 0.0 if plan.of == OVERLOAD else 0.0
+        lower = lower_load(plan.load, asked=plan.asked or plan.load, above=above)
+        if lower is None:
+            message = f"{error}; a smaller load would not overload the device"
+            raise MeasureError(message) from error
+        unit = self._measurer.describe().load_unit
+        self._sink(ceiling_warning(plan.load, lower, unit, f"the load of the {plan.of} is"))
+        self._plan = plan.below(lower)
 
     def _round(self, number: int) -> None:
         if self._plan.of == RESET:

@@ -31,10 +31,7 @@ def verify_recovery(file: RunFile) -> RecoveryVerification:
     RecordError
         When the record does not say what was measured.
     """
-    plan = file.run.recovery
-    if plan is None:
-        message = f"{file.path}:1: the run is of the subject 'recovery', but does not say what was measured"
-        raise RecordError(message)
+    plan = file.planned(file.run.recovery).below(file.ceiling)
     throughput = verify_found(file.path.parent, plan.throughput, plan.throughput_run, plan.throughput_goal)
     findings, notes = common_findings(file, throughput)
     try:
@@ -45,7 +42,7 @@ def verify_recovery(file: RunFile) -> RecoveryVerification:
 
 
 def _differences(file: RunFile, found: list[Recovery]) -> Iterator[str]:
-    claims = {record.round: record for record in file.others if isinstance(record, Recovery)}
+    claims = {record.round: record for record in file.of(Recovery)}
     # A run that was cut short states whole rounds only.
     due = found if file.is_done() else [one for one in found if one.round in claims]
     for one in due:

@@ -100,7 +100,7 @@ _RATIO_METRICS = {
 
 def _ratio_lines(file: RunFile) -> list[str]:
     """Give the ratios of a comparison, and which of them are regressions."""
-    ratios = list({record.device: record for record in file.others if isinstance(record, Ratio)}.values())
+    ratios = file.latest(Ratio, "device")
     lines = []
     for name, meaning in _RATIO_METRICS.items():
         values = [(ratio.device, getattr(ratio, name)) for ratio in ratios]

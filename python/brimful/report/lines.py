@@ -6,19 +6,27 @@ import textwrap
 from collections.abc import Sequence
 
 from brimful.report import words
-from brimful.report.blocks import Block, Figure, Sentence
+from brimful.report.blocks import Block, Bullets, Card, Figure, Sentence, Table
 from brimful.report.styles import Style
 
 WIDTH = 100
+WIDEST = 132
+"""No table is wider, but for its first columns and one more."""
+_SPACES = "\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"
 
 
 def table(
-    rows: Sequence[Sequence[str]], *, right: Sequence[int] = (), indent: int = 2, columns: int = WIDTH, lead: int = 1
+    rows: Sequence[Sequence[str]],
+    *,
+    right: Sequence[int] = (),
+    indent: int = 2,
+    columns: int | None = None,
+    lead: int = 1,
 ) -> str:
     """Align rows in columns two spaces apart; the columns of ``right`` at their right edge.
 
-    In a terminal with fewer than the usual ``columns``, a table that is wider goes on below itself, each part with the
-    first columns, as many as ``lead`` says.
+    A row of a single cell stands above those that follow, and takes no room. A table that is too wide for
+    ``columns`` goes on below itself, each part with the first of them, as many as ``lead`` says.
 
     >>> print(table([["goal", "load"], ["ndr", "9.5 Mpps"]], right=[1], indent=0))
     goal      load
@@ -32,26 +40,21 @@ def table(
     """
     if not rows:
         return ""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    room = columns - indent
-    if columns < WIDTH and sum(widths) + 2 * len(widths) - 2 > room:
+    rows = [[printable(cell) for cell in row] for row in rows]
+    whole = [row for row in rows if len(row) == len(rows[0])]
+    widths = [max(len(row[column]) for row in whole) for column in range(len(rows[0]))]
+    parts = [list(range(len(widths)))]
+    room = None if columns is None else max(columns, WIDEST if columns >= WIDTH else 0) - indent
+    if room is not None and sum(widths) + 2 * len(widths) - 2 > room:
         parts = _parts(widths, room, lead)
-        return "\n\n".join(
-            table(
-                [[row[column] for column in part] for row in rows],
-                right=[place for place, column in enumerate(part) if column in right],
-                indent=indent,
-            )
-            for part in parts
-        )
-    lines = []
-    for row in rows:
-        cells = [
-            cell.rjust(width) if column in right else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append((" " * indent + "  ".join(cells)).rstrip())
-    return "\n".join(lines)
+    return "\n\n".join("\n".join(_line(row, part, widths, right, indent) for row in rows) for part in parts)
+
+
+def _line(row: Sequence[str], part: Sequence[int], widths: Sequence[int], right: Sequence[int], indent: int) -> str:
+    if len(row) < len(widths):
+        return " " * (indent - 2) + row[0]
+    cells = [row[place].rjust(widths[place]) if place in right else row[place].ljust(widths[place]) for place in part]
+    return (" " * indent + "  ".join(cells)).rstrip()
 
 
 def _parts(widths: Sequence[int], room: int, lead: int) -> list[list[int]]:
@@ -85,15 +88,23 @@ def wrapped_table(rows: Sequence[Sequence[str]], columns: int) -> list[str]:
     room = max(columns - indent, 20)
     lines = []
     for head, row in zip(heads, rows, strict=True):
-        first, *rest = textwrap.wrap(row[-1], room, break_long_words=False, break_on_hyphens=False) or [""]
+        first, *rest = textwrap.wrap(printable(row[-1]), room, break_long_words=False, break_on_hyphens=False) or [""]
         lines += [f"{head:<{indent}}{first}".rstrip(), *(" " * indent + part for part in rest)]
     return lines
+
+
+def printable(text: str) -> str:
+    """Keep a terminal from obeying what a record says."""
+    return "".join(
+        each if each.isprintable() or each in _SPACES else " " if each.isspace() else "\N{REPLACEMENT CHARACTER}"
+        for each in text
+    )
 
 
 def wrap(text: str, indent: int, *, hang: int = 0, columns: int = WIDTH) -> str:
     """Fill lines without parting a number from its unit."""
     filled = textwrap.fill(
-        words.keep_units(text),
+        words.keep_units(printable(text)),
         max(columns, indent + hang + 1),
         initial_indent=" " * indent,
         subsequent_indent=" " * (indent + hang),
@@ -107,8 +118,48 @@ def lines_of(block: Block, style: Style, columns: int) -> str:
     """Write one block for a terminal."""
     if isinstance(block, Sentence):
         return wrap(block.text, 0, columns=columns)
+    if isinstance(block, Bullets):
+        return bullets(block.title, block.entries, style, columns)
     if isinstance(block, Figure):
+        return block.terminal
+    if not isinstance(block, Table) or block.folded or not block.rows:
         return ""
-    rows, right = [list(block.names), *block.rows], range(block.words, len(block.names))
-    made = table(rows, right=right, columns=columns, lead=max(1, block.words))
-    return "\n".join([style(block.title, "title"), made])
+    made = _wrapped(block, columns) if block.terminal else _aligned(block, columns)
+    for cell, role in block.badges.items():
+        made = made.replace(cell, style(cell, role)) if role == "bad" else made
+    notes = (style(wrap(text, 2, columns=columns), "faint") for text in block.notes)
+    title = (style(line, "title") for line in wrap(block.title, 0, columns=columns).splitlines())
+    return "\n".join([*title, made, *notes])
+
+
+def _wrapped(block: Table, columns: int) -> str:
+    return "\n".join(wrapped_table([[row[place] for place in block.terminal] for row in block.rows], columns))
+
+
+def _aligned(block: Table, columns: int) -> str:
+    first = int(block.grouped)
+    rows = [list(block.names[first:])]
+    above = None
+    for row in block.rows:
+        if block.grouped and row[0] != above:
+            above = row[0]
+            rows.append([above])
+        rows.append(list(row[first:]))
+    heads = block.words - first
+    indent = 4 if block.grouped else 2
+    return table(rows, right=range(heads, len(rows[0])), indent=indent, columns=columns, lead=max(1, heads))
+
+
+def lines_of_cards(title: str, cards: Sequence[Card], style: Style, columns: int) -> str:
+    """Write a line for each card, and its caption below it."""
+    names = max(len(card.name) for card in cards)
+    values = max(len(card.value) for card in cards)
+    lines = [style(title, "title")]
+    for card in cards:
+        found = f"  {style(card.name.ljust(names), 'title')}  {card.value.rjust(values)}"
+        has_room = columns >= WIDTH or 6 + names + values + len(card.badge) <= columns
+        badge = card.badge if has_room else wrap(card.badge, 4 + names, columns=columns)
+        badge = style(badge, card.role) if card.role else badge
+        lines.append(f"{found}  {badge}" if has_room else f"{found}\n{badge}")
+        lines.append(wrap(card.caption, 4 + names, columns=columns))
+    return "\n".join(lines)

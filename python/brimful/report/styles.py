@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 Style = Callable[[str, str], str]
-"""Gives a text in a role: ``title``, ``good``, ``bad``, ``faint``."""
+"""Gives a text in a role: ``title``, ``good``, ``bad``, ``quiet``, ``faint``."""
 
 
 def plain(text: str, role: str) -> str:
@@ -26,5 +26,6 @@ def coloured(text: str, role: str) -> str:
         "good": {"fg": "green"},
         "bad": {"fg": "red", "bold": True},
         "faint": {"dim": True},
+        "quiet": {},
     }
     return click.style(text, **looks[role])

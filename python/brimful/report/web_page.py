@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 import re
+from importlib.util import find_spec
 from pathlib import Path
 
 from brimful.errors import UsageError
-from brimful.report import facts, palette, words
-from brimful.units import format_delay, format_duration, format_load, format_ratio
+from brimful.report import palette, words
 
 TEMPLATES = Path(__file__).parent / "templates"
+
+
+def check_packages() -> None:
+    """Look whether pages can be made here, as what they show takes long to measure.
+
+    Raises
+    ------
+    UsageError
+        Naming the extra that is not installed.
+    """
+    missing = next((name for name in ("jinja2", "matplotlib") if find_spec(name) is None), None)
+    if missing is not None:
+        raise UsageError(_without(missing))
+
+
+def _without(package: str | None) -> str:
+    return f"an HTML report needs {package}; install it with: pip install 'brimful[report]'"
 
 
 def render_page(template: Path, **values: object) -> str:
@@ -17,8 +34,7 @@ def render_page(template: Path, **values: object) -> str:
     try:
         import jinja2
     except ImportError as error:
-        message = f"an HTML report needs {error.name}; install it with: pip install 'brimful[report]'"
-        raise UsageError(message) from error
+        raise UsageError(_without(error.name)) from error
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader([template.parent, TEMPLATES]),
         autoescape=True,
@@ -28,20 +44,9 @@ def render_page(template: Path, **values: object) -> str:
         keep_trailing_newline=True,
         finalize=lambda value: words.keep_units(value) if type(value) is str else value,
     )
-    environment.filters.update(
-        delay=format_delay,
-        duration=format_duration,
-        exact=words.exact_seconds,
-        ratio=format_ratio,
-        share=words.share,
-        group=words.group,
-        value=facts.text,
-        bits=words.bits,
-        machine=words.machine,
-        options=_options,
-    )
+    environment.filters["options"] = _options
     environment.globals.update(
-        load=format_load, count=words.count, style=(TEMPLATES / "page.css").read_text(), goal_colour=_goal_variable
+        count=words.count, style=(TEMPLATES / "page.css").read_text(), goal_colour=_goal_variable
     )
     return environment.get_template(template.name).render(**values)
 

@@ -173,7 +173,7 @@ def _latency(context: Context, directory: Path, throughput: Path) -> End:
 
 def _loss(context: Context, directory: Path, throughput: Path) -> End:
     # What 100 % is was found with the throughput: it is not measured twice.
-    search = msgspec.structs.replace(context.search, max_load=read_run(throughput).run.max_load)
+    search = msgspec.structs.replace(context.search, max_load=read_run(throughput).max_load)
     request = LossRequest(search=search, duration_s=context.durations.trial_s, rest_s=context.durations.loss_rest_s)
     with _opened(context, search.measurer) as measurers:
         return run_loss(
@@ -184,7 +184,7 @@ def _loss(context: Context, directory: Path, throughput: Path) -> End:
 def _bursts(context: Context, directory: Path, throughput: Path) -> End:
     durations = context.durations
     request = BurstRequest(
-        search=msgspec.structs.replace(context.search, max_load=read_run(throughput).run.max_load),
+        search=msgspec.structs.replace(context.search, max_load=read_run(throughput).max_load),
         throughput=str(throughput),
         tests=durations.burst_tests,
         longest=durations.longest_burst,
@@ -207,7 +207,7 @@ def _reset(context: Context, directory: Path, throughput: Path) -> End:
 def _recover(context: Context, directory: Path, throughput: Path, command: str | None) -> End:
     durations = context.durations
     request = RecoveryRequest(
-        search=msgspec.structs.replace(context.search, max_load=read_run(throughput).run.max_load),
+        search=msgspec.structs.replace(context.search, max_load=read_run(throughput).max_load),
         throughput=str(throughput),
         rounds=durations.recovery_rounds if command is None else durations.reset_rounds,
         duration_s=durations.overload_s if command is None else durations.reset_s,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-from brimful.errors import RecordError
 from brimful.records import RunFile, SwitchingPlan, SwitchingResult
 from brimful.switching.steps import TESTS, Step, next_of
 from brimful.throughput.found import FoundVerification, common_findings
@@ -29,16 +28,12 @@ def plan_of(file: RunFile) -> SwitchingPlan:
         When the record does not say, or says what cannot be.
     """
     plan = file.run.switching
-    if plan is None or plan.test not in TESTS or not plan.rate > 0:
-        message = f"{file.path}:1: the run is of the subject 'switching', but does not say what was measured"
-        raise RecordError(message)
-    return plan
+    return file.planned(plan if plan and plan.test in TESTS and plan.rate > 0 else None)
 
 
 def claimed_results(file: RunFile) -> list[SwitchingResult]:
     """Give the results of a run, of a resumed one the last of each name."""
-    found = {record.name: record for record in file.others if isinstance(record, SwitchingResult)}
-    return list(found.values())
+    return file.latest(SwitchingResult, "name")
 
 
 def verify_switching(file: RunFile) -> SwitchingVerification:

@@ -13,6 +13,7 @@ import msgspec
 
 from brimful import _core
 from brimful.alarm import undisturbed
+from brimful.ceilings import LOWER, ceiling_warning
 from brimful.errors import MeasureError, UsageError, shown
 from brimful.machine.watch import Watch
 from brimful.measurers.base import (
@@ -27,14 +28,13 @@ from brimful.measurers.base import (
     with_intended,
 )
 from brimful.policies import ON_ERROR, ON_INVALID, FailurePolicy, Policies, check_budget
-from brimful.records import TESTER_CEILING, Bound, Goal, Record, Trial, Warning, is_rate_of_units
-from brimful.session import DONE, LOWER, Attempt, Keep, Session, SpoiledTooOftenError, repeat_as_allowed
+from brimful.records import Bound, Goal, Record, Trial, Warning, is_rate_of_units
+from brimful.session import DONE, Attempt, Keep, Session, SpoiledTooOftenError, repeat_as_allowed
 from brimful.throughput.engine import feed, goal_results
 from brimful.throughput.goals import moves_of_bounds, problem_json
 from brimful.throughput.remaining import RemainingTime
 from brimful.throughput.result import SearchResult
 from brimful.throughput.unsent import unsent_warnings
-from brimful.units import format_load
 
 _NO_TIME_S = 1e-9
 """Less than any trial takes."""
@@ -215,13 +215,8 @@ class SearchLoop:
         self._plan = msgspec.structs.replace(
             self._plan, max_load=lower, hint=None if hint is not None and hint > lower else hint
         )
-        unit = self._description.load_unit
-        text = (
-            f"the tester could not offer {format_load(load, unit)} on schedule, see the reasons of invalid trials: max"
-            f" load is {format_load(lower, unit)} from here on"
-        )
         with undisturbed():
-            self._sink(Warning(code=TESTER_CEILING, text=text, load=lower))
+            self._sink(ceiling_warning(load, lower, self._description.load_unit, "max load is"))
             self._controller = self._plan.controller()
             for trial in counted:
                 feed(self._controller, trial)

@@ -139,7 +139,7 @@ def _comparison(file: RunFile) -> Iterator[Point]:
     if others:
         message = f"{file.path}: compares more than two devices; compare each with the anchor by itself"
         raise UsageError(message)
-    ratio = {record.device: record for record in file.others if isinstance(record, Ratio)}.get(second.name)
+    ratio = {ratio.device: ratio for ratio in file.of(Ratio)}.get(second.name)
     told = ratio is not None and ratio.ratio is not None and ratio.verdict != "cannot-tell"
     yield Point(
         key=_key(file.run, "capacity"),

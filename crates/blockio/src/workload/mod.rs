@@ -7,14 +7,13 @@ mod trace;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 
 pub use file::WorkloadFile;
 pub use sizes::{Sizes, parse_bytes};
 pub use trace::{Trace, TracedDevice};
 
-use crate::arrivals::unit;
 use crate::{Direction, Io};
 
 /// Where the IOs go, named as other tools name it.
@@ -223,7 +222,7 @@ impl IoStream {
 impl Synthetic {
     fn next_io(&mut self) -> Io {
         let len = self.sizes.pick(&mut self.random);
-        let direction = if self.pattern.read_share >= 1.0 || unit(&mut self.random) < self.pattern.read_share {
+        let direction = if self.pattern.read_share >= 1.0 || self.random.random::<f64>() < self.pattern.read_share {
             Direction::Read
         } else {
             Direction::Write

@@ -89,30 +89,7 @@ impl Trace {
                 queued.entry(words[0].parse().map_err(named)?).or_default().push(read);
             }
         }
-        let counts = || {
-            let each = queued.iter().map(|(device, ios)| {
-                let plural = if ios.len() == 1 { "" } else { "s" };
-                format!("{device} ({} IO{plural})", ios.len())
-            });
-            each.collect::<Vec<_>>().join(", ")
-        };
-        let chosen = match device {
-            None if queued.len() > 1 => {
-                return Err(format!(
-                    "the trace is of several devices: {}; choose one with replay-device, as 8:0",
-                    counts()
-                ));
-            }
-            Some(device) if !queued.is_empty() && !queued.contains_key(&device) => {
-                return Err(format!(
-                    "replay-device: no IO was queued to {device}, but to {}",
-                    counts()
-                ));
-            }
-            Some(device) => Some(device),
-            None => queued.keys().next().copied(),
-        };
-        let mut found = chosen.and_then(|device| queued.remove(&device)).unwrap_or_default();
+        let mut found = ios_of(queued, device)?;
         if found.len() < 2 {
             return Err(format!("{} IOs were queued (action Q): a replay needs 2", found.len()));
         }
@@ -196,6 +173,37 @@ impl Trace {
             None => Ok(()),
         }
     }
+}
+
+/// The IOs of the chosen device, or of the only one.
+fn ios_of(
+    mut queued: BTreeMap<TracedDevice, Vec<(f64, Io)>>,
+    device: Option<TracedDevice>,
+) -> Result<Vec<(f64, Io)>, String> {
+    let counts = || {
+        let each = queued.iter().map(|(device, ios)| {
+            let plural = if ios.len() == 1 { "" } else { "s" };
+            format!("{device} ({} IO{plural})", ios.len())
+        });
+        each.collect::<Vec<_>>().join(", ")
+    };
+    let chosen = match device {
+        None if queued.len() > 1 => {
+            return Err(format!(
+                "the trace is of several devices: {}; choose one with replay-device, as 8:0",
+                counts()
+            ));
+        }
+        Some(device) if !queued.is_empty() && !queued.contains_key(&device) => {
+            return Err(format!(
+                "replay-device: no IO was queued to {device}, but to {}",
+                counts()
+            ));
+        }
+        Some(device) => Some(device),
+        None => queued.keys().next().copied(),
+    };
+    Ok(chosen.and_then(|device| queued.remove(&device)).unwrap_or_default())
 }
 
 /// An IO of data; flushes, discards and the like are none.

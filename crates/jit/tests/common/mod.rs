@@ -10,6 +10,8 @@ use brimful_openflow::{Action, FieldMatch, FlowCommand, FlowMod, Instruction, Ma
 use brimful_pipeline::{
     Change, Count, CounterBlock, Demands, Floods, Limits, Outputs, PacketIn, Passage, Pipeline, View,
 };
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 pub const HEADROOM: usize = 64;
 pub const TABLES: u8 = 4;
@@ -17,7 +19,7 @@ const PORTS: [u32; 4] = [1, 2, 3, 4];
 
 /// A generator of numbers, the same on every machine: bytes decide as long as there are some, one a number.
 pub struct Random {
-    state: u64,
+    random: SplitMix64,
     bytes: VecDeque<u8>,
 }
 
@@ -28,7 +30,7 @@ impl Random {
 
     pub fn of(seed: u64, bytes: &[u8]) -> Self {
         Self {
-            state: seed,
+            random: SplitMix64::seed_from_u64(seed),
             bytes: bytes.iter().copied().collect(),
         }
     }
@@ -42,10 +44,7 @@ impl Random {
         if let Some(byte) = self.bytes.pop_front() {
             return u64::from(byte);
         }
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let value = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        value ^ (value >> 31)
+        self.random.next_u64()
     }
 
     pub fn below(&mut self, end: u64) -> u64 {

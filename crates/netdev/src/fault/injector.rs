@@ -2,8 +2,10 @@ use std::collections::VecDeque;
 use std::hint;
 use std::time::Duration;
 
+use rand::{Rng, RngExt, SeedableRng};
+use rand_xoshiro::SplitMix64;
+
 use super::{Faults, InjectedFaults};
-use crate::SplitMix64;
 
 /// Bytes that are never corrupted, so that a switch still forwards the frame: the Ethernet header.
 const SPARED_LEN: usize = 14;
@@ -41,7 +43,7 @@ impl Injector {
     pub(super) fn new(faults: Faults, seed: u64) -> Self {
         Self {
             faults,
-            random: SplitMix64::new(seed),
+            random: SplitMix64::seed_from_u64(seed),
             rest_of_burst: 0,
             held: VecDeque::new(),
             waiting: VecDeque::new(),
@@ -73,7 +75,7 @@ impl Injector {
             corruption,
             ..
         } = self.faults;
-        let mut draw = self.random.next_unit();
+        let mut draw: f64 = self.random.random();
         // Each share is a stretch of the unit interval; the rest of it spares the frame.
         let mut falls_to = |share: f64| {
             let falls = (0.0..share).contains(&draw);
@@ -161,7 +163,7 @@ impl Injector {
         let jitter = if jitter == Duration::ZERO {
             jitter
         } else {
-            jitter.mul_f64(self.random.next_unit())
+            jitter.mul_f64(self.random.random())
         };
         self.wait(frame, now + delay + jitter);
     }

@@ -3,12 +3,13 @@ use std::mem::{self, offset_of};
 use std::slice;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use memmap2::MmapRaw;
+
 use super::PacketPortOptions;
 use super::socket::PacketSocket;
 use super::tag::{self, Tag};
-use crate::mapping::Mapping;
 use crate::offload::HEADER_LEN;
-use crate::system::set_option;
+use crate::system::{map_shared, set_option};
 use crate::{Arrived, Offload, Take};
 
 /// Blocks are handed over whole: small ones come soon at low rates, large ones cost less at high rates.
@@ -26,7 +27,7 @@ const FIRST_FRAME: usize = DESCRIPTION + offset_of!(libc::tpacket_hdr_v1, offset
 /// Arrived frames in blocks shared with the kernel (`TPACKET_V3`).
 #[derive(Debug)]
 pub(super) struct ReceiveBlocks {
-    area: Mapping,
+    area: MmapRaw,
     blocks: usize,
     current: usize,
     /// Within the current block, once it is ours.
@@ -63,7 +64,7 @@ impl ReceiveBlocks {
         set_option(socket, libc::SOL_PACKET, libc::PACKET_RESERVE, &tag::RESERVE)?;
         set_option(socket, libc::SOL_PACKET, libc::PACKET_RX_RING, &request)?;
         Ok(Self {
-            area: Mapping::of(socket, area_len, 0)?,
+            area: map_shared(socket, area_len, 0)?,
             blocks,
             current: 0,
             position: None,
@@ -158,13 +159,20 @@ impl ReceiveBlocks {
     fn status(&self) -> &AtomicU32 {
         // SAFETY: `current < blocks`, so that the word is inside the area, which is mapped as long as `self` lives; it is
         // aligned, because blocks are pages, and the kernel writes it atomically.
-        unsafe { AtomicU32::from_ptr(self.area.start().add(self.current * BLOCK_LEN + BLOCK_STATUS).cast()) }
+        unsafe {
+            AtomicU32::from_ptr(
+                self.area
+                    .as_mut_ptr()
+                    .add(self.current * BLOCK_LEN + BLOCK_STATUS)
+                    .cast(),
+            )
+        }
     }
 
     /// The current block, which must be ours: between `begin_block` and `give_back_block` the kernel leaves it alone.
     fn block(&mut self) -> &mut [u8] {
         // SAFETY: inside the area as above, ours as the callers have seen, and borrowed once by `&mut self`.
-        unsafe { slice::from_raw_parts_mut(self.area.start().add(self.current * BLOCK_LEN), BLOCK_LEN) }
+        unsafe { slice::from_raw_parts_mut(self.area.as_mut_ptr().add(self.current * BLOCK_LEN), BLOCK_LEN) }
     }
 }
 

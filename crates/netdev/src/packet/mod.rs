@@ -149,13 +149,6 @@ impl PacketPort {
         let interface = Interface::find(name).ok_or_else(|| OpenError::NoSuchInterface(name.to_owned()))?;
         let socket = PacketSocket::new().map_err(system("open a packet socket"))?;
         interface.check_mtu(options.untagged_len())?;
-        let refusal_is_at_the_peer = interface.driver().is_ok_and(|name| name == "veth");
-        let capabilities = Capabilities {
-            max_frame_len: options.max_frame_len,
-            headroom: HEADROOM,
-            can_wait: true,
-            notes_arrival: false,
-        };
         if options.takes_offloads {
             socket.tell_of_offloads().map_err(system("have it tell of offloads"))?;
         }
@@ -176,21 +169,51 @@ impl PacketPort {
             (Arc::clone(&socket), None)
         };
         Ok(Self {
-            sender: PacketSender {
-                interface,
-                socket: sending,
-                merged,
-                burst: Burst::new(options.max_frame_len),
-                refusal_is_at_the_peer,
-                capabilities,
-                statistics: SendStatistics::default(),
-            },
+            sender: PacketSender::new(interface, sending, merged, options),
             receiver: PacketReceiver {
                 socket,
                 arrived,
                 statistics: ReceiveStatistics::default(),
             },
         })
+    }
+}
+
+impl PacketSender {
+    /// Opens an interface of this network namespace to send alone, beside its port and other senders: each may be used by
+    /// a thread of its own.
+    ///
+    /// # Errors
+    /// As [`PacketPort::open`].
+    pub fn open(name: &str, options: PacketPortOptions) -> Result<Self, OpenError> {
+        let system = |step| move |source| OpenError::system(name, step, source);
+        let interface = Interface::find(name).ok_or_else(|| OpenError::NoSuchInterface(name.to_owned()))?;
+        let socket = PacketSocket::new().map_err(system("open a packet socket"))?;
+        interface.check_mtu(options.untagged_len())?;
+        socket.start_sending(interface.index()).map_err(system("bind to it"))?;
+        Ok(Self::new(interface, Arc::new(socket), None, options))
+    }
+
+    fn new(
+        interface: Interface,
+        socket: Arc<PacketSocket>,
+        merged: Option<MergedSocket>,
+        options: PacketPortOptions,
+    ) -> Self {
+        Self {
+            refusal_is_at_the_peer: interface.driver().is_ok_and(|name| name == "veth"),
+            interface,
+            socket,
+            merged,
+            burst: Burst::new(options.max_frame_len),
+            capabilities: Capabilities {
+                max_frame_len: options.max_frame_len,
+                headroom: HEADROOM,
+                can_wait: true,
+                notes_arrival: false,
+            },
+            statistics: SendStatistics::default(),
+        }
     }
 }
 

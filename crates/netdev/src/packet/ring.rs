@@ -3,12 +3,13 @@ use std::mem;
 use std::slice;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use memmap2::MmapRaw;
+
 use super::PacketPortOptions;
 use super::socket::PacketSocket;
 use super::tag::{self, Tag};
-use crate::mapping::Mapping;
 use crate::offload::{HEADER_LEN, LONGEST_MERGED};
-use crate::system::set_option;
+use crate::system::{map_shared, set_option};
 use crate::{Arrived, HEADROOM, Offload, Take};
 
 /// Blocks are the unit in which the kernel allocates; every slot length divides it.
@@ -21,7 +22,7 @@ const LONG_FRAME_AT: usize = HEADROOM + tag::TAG_LEN;
 /// Arrived frames in memory shared with the kernel, a slot each (`TPACKET_V2`).
 #[derive(Debug)]
 pub(super) struct ReceiveRing {
-    area: Mapping,
+    area: MmapRaw,
     slot_len: usize,
     slots: usize,
     next: usize,
@@ -54,7 +55,7 @@ impl ReceiveRing {
         set_option(socket, libc::SOL_PACKET, libc::PACKET_RESERVE, &tag::RESERVE)?;
         set_option(socket, libc::SOL_PACKET, libc::PACKET_RX_RING, &request)?;
         Ok(Self {
-            area: Mapping::of(socket, area_len, 0)?,
+            area: map_shared(socket, area_len, 0)?,
             slot_len,
             slots: area_len / slot_len,
             next: 0,
@@ -104,7 +105,7 @@ impl ReceiveRing {
 
     fn arrived(&mut self) -> Option<Slot<'_>> {
         // SAFETY: `next < slots`, so that the slot is inside the area, which is mapped as long as `self` lives.
-        let start = unsafe { self.area.start().add(self.next * self.slot_len) };
+        let start = unsafe { self.area.as_mut_ptr().add(self.next * self.slot_len) };
         // SAFETY: the status word is the first member of the header at the start of a slot, aligned because slots
         // are powers of two of at least 128 bytes; the kernel writes it atomically.
         let status = unsafe { AtomicU32::from_ptr(start.cast()) };

@@ -1,13 +1,16 @@
 use std::io;
 use std::mem;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv, sockopt};
 
 use crate::MAX_BURST;
 use crate::promiscuity::take_all_addresses;
-use crate::system::{bind_packet_socket, check, enlarge_send_buffer, get_option, set_option};
+use crate::system::{bind_packet_socket, check, enlarge_send_buffer, open_packet_socket, packet_option, set_option};
 
 /// Frames longer than a slot that may wait in a socket, by the memory that the kernel counts for them.
-const WAITING_BYTES: libc::c_int = 32 << 20;
+const WAITING_BYTES: usize = 32 << 20;
 /// `PACKET_IGNORE_OUTGOING` of `linux/if_packet.h`.
 const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
 
@@ -28,11 +31,7 @@ pub(super) struct Burst {
 impl PacketSocket {
     /// Receives nothing until it is started.
     pub(super) fn new() -> io::Result<Self> {
-        let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-        // SAFETY: takes no pointers.
-        let descriptor = check(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })?;
-        // SAFETY: the descriptor is new and has no other owner.
-        let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor) };
+        let descriptor = open_packet_socket()?;
         Ok(Self { descriptor })
     }
 
@@ -70,26 +69,18 @@ impl PacketSocket {
         set_option(self, libc::SOL_PACKET, libc::PACKET_VNET_HDR, &1_i32)?;
         set_option(self, libc::SOL_PACKET, libc::PACKET_COPY_THRESH, &1_i32)?;
         // The forced form needs CAP_NET_ADMIN; without it the system's limit holds.
-        set_option(self, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &WAITING_BYTES)
-            .or_else(|_| set_option(self, libc::SOL_SOCKET, libc::SO_RCVBUF, &WAITING_BYTES))
+        sockopt::set_socket_recv_buffer_size_force(self, WAITING_BYTES)
+            .or_else(|_| sockopt::set_socket_recv_buffer_size(self, WAITING_BYTES))?;
+        Ok(())
     }
 
     /// Takes the frame that has waited longest, with its header, and gives how long both are; nothing where none waits.
     pub(super) fn receive(&self, buffer: &mut [u8]) -> Option<usize> {
         loop {
-            // SAFETY: the buffer lives for the call, and its length is given.
-            let received = unsafe {
-                libc::recv(
-                    self.as_raw_fd(),
-                    buffer.as_mut_ptr().cast(),
-                    buffer.len(),
-                    libc::MSG_DONTWAIT | libc::MSG_TRUNC,
-                )
-            };
-            match usize::try_from(received) {
-                Ok(len) => return Some(len),
+            match recv(self, &mut *buffer, RecvFlags::DONTWAIT | RecvFlags::TRUNC) {
+                Ok((_, len)) => return Some(len),
                 // An interface that went down is reported once, by whatever call comes next.
-                Err(_) if io::Error::last_os_error().raw_os_error() == Some(libc::ENETDOWN) => {}
+                Err(Errno::NETDOWN) => {}
                 Err(_) => return None,
             }
         }
@@ -102,12 +93,8 @@ impl PacketSocket {
 
     /// Frames dropped for want of room in the ring since the last call.
     pub(super) fn take_drops(&self) -> io::Result<u32> {
-        let none = libc::tpacket_stats {
-            tp_packets: 0,
-            tp_drops: 0,
-        };
-        let statistics = get_option(self, libc::SOL_PACKET, libc::PACKET_STATISTICS, none)?;
-        Ok(statistics.tp_drops)
+        let [_arrived, dropped] = packet_option(self, libc::PACKET_STATISTICS)?;
+        Ok(dropped)
     }
 }
 
@@ -117,8 +104,8 @@ pub(super) fn share_queues<'s>(sockets: impl Iterator<Item = &'s PacketSocket>) 
     let mut group = (libc::PACKET_FANOUT_QM | libc::PACKET_FANOUT_FLAG_UNIQUEID) << 16;
     for socket in sockets {
         set_option(socket, libc::SOL_PACKET, libc::PACKET_FANOUT, &group)?;
-        let number = get_option(socket, libc::SOL_PACKET, libc::PACKET_FANOUT, group)? & 0xffff;
-        group = libc::PACKET_FANOUT_QM << 16 | number;
+        let [of_kernel] = packet_option(socket, libc::PACKET_FANOUT)?;
+        group = libc::PACKET_FANOUT_QM << 16 | of_kernel & 0xffff;
     }
     Ok(())
 }
@@ -162,7 +149,7 @@ impl Burst {
         // outlive the call and nothing else touches them during it.
         let sent = check(unsafe {
             libc::sendmmsg(
-                socket.as_raw_fd(),
+                socket.descriptor.as_raw_fd(),
                 messages[from..to].as_mut_ptr().cast(),
                 (to - from) as libc::c_uint,
                 libc::MSG_DONTWAIT,
@@ -175,11 +162,5 @@ impl Burst {
 impl AsFd for PacketSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()
-    }
-}
-
-impl AsRawFd for PacketSocket {
-    fn as_raw_fd(&self) -> RawFd {
-        self.descriptor.as_raw_fd()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::mem;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
 use crate::system::check;
 
@@ -127,8 +127,8 @@ pub(super) fn create_shared_array(len: u32) -> io::Result<OwnedFd> {
 }
 
 /// Enters a descriptor into a map with keys and values of four bytes.
-pub(super) fn set_entry(map: &OwnedFd, key: u32, descriptor: &impl AsRawFd) -> io::Result<()> {
-    let value = descriptor.as_raw_fd() as u32;
+pub(super) fn set_entry(map: &OwnedFd, key: u32, descriptor: &impl AsFd) -> io::Result<()> {
+    let value = descriptor.as_fd().as_raw_fd() as u32;
     let update = MapUpdate {
         map: map.as_raw_fd() as u32,
         padding: 0,

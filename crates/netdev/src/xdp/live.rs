@@ -12,10 +12,12 @@ use std::slice;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use memmap2::MmapRaw;
+
 use super::bpf::{self, instruction};
 use crate::MAX_BURST;
 use crate::interface::Interface;
-use crate::mapping::Mapping;
+use crate::system::map_shared;
 
 /// From how many frames on a burst is faster this way: 12 us for the call and 0.15 us a frame, against 1 us a frame.
 pub(super) const LEAST_BURST: usize = 24;
@@ -50,7 +52,7 @@ const PROBE_PATIENCE: Duration = Duration::from_millis(5);
 /// Frames of one burst, in memory that the program reads.
 #[derive(Debug)]
 pub(super) struct Slots {
-    memory: Mapping,
+    memory: MmapRaw,
     map: OwnedFd,
 }
 
@@ -58,7 +60,7 @@ impl Slots {
     pub(super) fn new() -> io::Result<Self> {
         let map = bpf::create_shared_array(MEMORY_LEN as u32)?;
         Ok(Self {
-            memory: Mapping::of(&map, MEMORY_LEN, 0)?,
+            memory: map_shared(&map, MEMORY_LEN, 0)?,
             map,
         })
     }
@@ -112,7 +114,7 @@ impl Slots {
         let start = slot_offset(index) + SLOT_HEADER_LEN;
         // SAFETY: the slot is inside the memory, which lives as long as `self`; the mutable borrow allows one such
         // slice at a time, and the kernel reads slots during `LiveFrames::run` only, which borrows `self` as well.
-        unsafe { slice::from_raw_parts_mut(self.memory.start().add(start), MAX_FRAME_LEN) }
+        unsafe { slice::from_raw_parts_mut(self.memory.as_mut_ptr().add(start), MAX_FRAME_LEN) }
     }
 
     fn set_len(&self, index: usize, len: usize) {
@@ -126,7 +128,7 @@ impl Slots {
     fn word(&self, offset: usize) -> &AtomicU32 {
         // SAFETY: callers name the beginning of the memory or of a slot, both of which are aligned to eight bytes and
         // outside of what `slot_mut` gives away.
-        unsafe { AtomicU32::from_ptr(self.memory.start().add(offset).cast()) }
+        unsafe { AtomicU32::from_ptr(self.memory.as_mut_ptr().add(offset).cast()) }
     }
 }
 

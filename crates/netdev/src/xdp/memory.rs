@@ -4,14 +4,17 @@ use std::io;
 use std::marker::PhantomData;
 use std::mem;
 use std::ops::Range;
-use std::os::fd::AsRawFd;
+use std::os::fd::AsFd;
 use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use memmap2::{MmapOptions, MmapRaw};
+use rustix::net::xdp::{XdpRingFlags, XdpRingOffset, XdpUmemReg, XdpUmemRegFlags};
+
 use super::program::STAMP_LEN;
-use crate::mapping::Mapping;
 use crate::ring::{Entries, RingMemory};
+use crate::system::map_shared;
 
 /// Frames of one socket: chunks of equal length, each of which belongs to the kernel or to us, as the rings say.
 ///
@@ -19,7 +22,7 @@ use crate::ring::{Entries, RingMemory};
 /// of the fill ring on the receive ring and those of the send ring on the completion ring.
 #[derive(Debug)]
 pub(super) struct Frames {
-    mapping: Arc<Mapping>,
+    mapping: Arc<MmapRaw>,
     chunk_len: usize,
     /// The part of the mapping that is this half's alone.
     own: Range<usize>,
@@ -30,7 +33,7 @@ impl Frames {
     pub(super) fn new(count: u32, chunk_len: usize) -> io::Result<Self> {
         let len = count as usize * chunk_len;
         Ok(Self {
-            mapping: Arc::new(Mapping::anonymous(len)?),
+            mapping: Arc::new(MmapOptions::new().len(len).populate().map_anon()?.into()),
             chunk_len,
             own: 0..len,
         })
@@ -54,12 +57,14 @@ impl Frames {
     }
 
     /// Registers the whole mapping with the kernel.
-    pub(super) fn registration(&self) -> libc::xdp_umem_reg_v1 {
-        libc::xdp_umem_reg_v1 {
-            addr: self.mapping.start() as u64,
+    pub(super) fn registration(&self) -> XdpUmemReg {
+        XdpUmemReg {
+            addr: self.mapping.as_ptr() as u64,
             len: self.mapping.len() as u64,
             chunk_size: self.chunk_len as u32,
             headroom: 0,
+            flags: XdpUmemRegFlags::empty(),
+            tx_metadata_len: 0,
         }
     }
 
@@ -97,29 +102,24 @@ impl Frames {
             "the kernel only gives back addresses that it got from here"
         );
         // SAFETY: just checked to be inside the mapping.
-        unsafe { self.mapping.start().add(start) }
+        unsafe { self.mapping.as_mut_ptr().add(start) }
     }
 }
 
 /// One of the four rings of a socket.
 #[derive(Debug)]
 pub(super) struct Ring<T> {
-    mapping: Mapping,
-    offsets: libc::xdp_ring_offset,
+    mapping: MmapRaw,
+    offsets: XdpRingOffset,
     entry: PhantomData<T>,
 }
 
 /// The rings, and frames between them, are this side's alone; the kernel's side is in the kernel.
 impl<T: Copy> Ring<T> {
-    pub(super) fn new(
-        socket: &impl AsRawFd,
-        offsets: libc::xdp_ring_offset,
-        size: u32,
-        page_offset: libc::off_t,
-    ) -> io::Result<Self> {
+    pub(super) fn new(socket: &impl AsFd, offsets: XdpRingOffset, size: u32, page_offset: u64) -> io::Result<Self> {
         let len = offsets.desc as usize + size as usize * mem::size_of::<T>();
         Ok(Self {
-            mapping: Mapping::of(socket, len, page_offset)?,
+            mapping: map_shared(socket, len, page_offset)?,
             offsets,
             entry: PhantomData,
         })
@@ -128,20 +128,22 @@ impl<T: Copy> Ring<T> {
     /// Whether the kernel waits to be notified of entries; it does not while it looks by itself
     /// (`XDP_USE_NEED_WAKEUP`).
     pub(super) fn needs_wakeup(&self) -> bool {
-        self.word(self.offsets.flags).load(Ordering::Relaxed) & libc::XDP_RING_NEED_WAKEUP != 0
+        let flags = |at| XdpRingFlags::from_bits_retain(self.word(at).load(Ordering::Relaxed));
+        let waits = |at| flags(at).contains(XdpRingFlags::XDP_RING_NEED_WAKEUP);
+        self.offsets.flags.is_none_or(waits)
     }
 
     fn word(&self, offset: u64) -> &AtomicU32 {
         // SAFETY: the offset is the kernel's own for this mapping, aligned and inside it; both sides access the word
         // atomically only.
-        unsafe { AtomicU32::from_ptr(self.mapping.start().add(offset as usize).cast()) }
+        unsafe { AtomicU32::from_ptr(self.mapping.as_mut_ptr().add(offset as usize).cast()) }
     }
 
     fn entry(&self, slot: u32) -> *mut T {
         // SAFETY: slots are below the size that the mapping was made for.
         unsafe {
             self.mapping
-                .start()
+                .as_mut_ptr()
                 .add(self.offsets.desc as usize)
                 .cast::<T>()
                 .add(slot as usize)

@@ -22,6 +22,9 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
+use rustix::io::Errno;
+use rustix::net::xdp::{XdpDesc, XdpDescOptions};
+
 use crate::interface::Interface;
 use crate::offload::MergedSocket;
 use crate::promiscuity::Promiscuity;
@@ -51,7 +54,7 @@ pub type XdpPort = Port<XdpSender, XdpReceiver>;
 /// The sending half of an [`XdpPort`].
 #[derive(Debug)]
 pub struct XdpSender {
-    send: Producer<Ring<libc::xdp_desc>>,
+    send: Producer<Ring<XdpDesc>>,
     completion: Consumer<Ring<u64>>,
     /// Chunks that hold no frame.
     free: Vec<u64>,
@@ -69,7 +72,7 @@ pub struct XdpSender {
 /// The receiving half of an [`XdpPort`].
 #[derive(Debug)]
 pub struct XdpReceiver {
-    receive: Consumer<Ring<libc::xdp_desc>>,
+    receive: Consumer<Ring<XdpDesc>>,
     fill: Producer<Ring<u64>>,
     /// Losses are counted for all queues together: one of them reports them.
     tells_losses: bool,
@@ -296,16 +299,13 @@ impl XdpSender {
         let mut kicks = self.kicks();
         while kicks > 0 {
             match self.socket.kick() {
-                Ok(()) => kicks -= 1,
-                Err(error) => match error.raw_os_error() {
-                    // One frame was thrown away by the other end of a veth pair; the rest is still on the ring.
-                    Some(libc::EBUSY) if self.shared.is_veth => {
-                        self.statistics.sent_into_full_queue += 1;
-                        kicks = self.kicks();
-                    }
-                    Some(libc::EAGAIN | libc::EBUSY | libc::ENOBUFS | libc::EINTR) => kicks -= 1,
-                    _ => return Err(error),
-                },
+                // One frame was thrown away by the other end of a veth pair; the rest is still on the ring.
+                Err(Errno::BUSY) if self.shared.is_veth => {
+                    self.statistics.sent_into_full_queue += 1;
+                    kicks = self.kicks();
+                }
+                Ok(()) | Err(Errno::AGAIN | Errno::BUSY | Errno::NOBUFS | Errno::INTR) => kicks -= 1,
+                Err(error) => return Err(error.into()),
             }
         }
         Ok(())
@@ -333,10 +333,10 @@ impl Sender for XdpSender {
             let Some(address) = self.free.pop() else { break };
             let chunk = self.frames.chunk_mut(address);
             let len = fill(ahead as usize, chunk).min(chunk.len()) as u32;
-            let frame = libc::xdp_desc {
+            let frame = XdpDesc {
                 addr: address,
                 len,
-                options: 0,
+                options: XdpDescOptions::empty(),
             };
             self.send.put(ahead, frame);
         }

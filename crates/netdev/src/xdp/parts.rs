@@ -1,10 +1,10 @@
 //! Frames that lie in several chunks, and what is still to be done to them.
 
+use rustix::net::xdp::{XdpDesc, XdpDescOptions};
+
 use crate::offload::LONGEST_MERGED;
 use crate::{Arrived, HEADROOM, Offload, Take};
 
-/// Of `linux/if_xdp.h`: more of the frame follows in the next chunk.
-const XDP_PKT_CONTD: u32 = 1;
 const VLAN_TAG_LEN: usize = 4;
 
 /// In how many chunks a frame may lie.
@@ -49,17 +49,17 @@ impl Whole {
     }
 
     /// Whether a chunk is but a part of a frame.
-    pub(super) fn is_begun_by(&self, chunk: libc::xdp_desc) -> bool {
-        chunk.options & XDP_PKT_CONTD != 0 || self.parts.len() > HEADROOM
+    pub(super) fn is_begun_by(&self, chunk: XdpDesc) -> bool {
+        chunk.options.contains(XdpDescOptions::XDP_PKT_CONTD) || self.parts.len() > HEADROOM
     }
 
     /// Takes in a part, and hands the frame over with the last of them; gives how many frames that were. Of one that is
     /// longer than any host sends the end is missing.
-    pub(super) fn take_part(&mut self, bytes: &[u8], chunk: libc::xdp_desc, take: Take<'_>) -> u32 {
+    pub(super) fn take_part(&mut self, bytes: &[u8], chunk: XdpDesc, take: Take<'_>) -> u32 {
         if self.parts.len() + bytes.len() <= HEADROOM + LONGEST_MERGED {
             self.parts.extend_from_slice(bytes);
         }
-        if chunk.options & XDP_PKT_CONTD != 0 {
+        if chunk.options.contains(XdpDescOptions::XDP_PKT_CONTD) {
             return 0;
         }
         let offload = self.offload_of(&self.parts[HEADROOM..]);
@@ -74,8 +74,8 @@ impl Whole {
 mod tests {
     use super::*;
 
-    fn chunk(options: u32) -> libc::xdp_desc {
-        libc::xdp_desc {
+    fn chunk(options: XdpDescOptions) -> XdpDesc {
+        XdpDesc {
             addr: 0,
             len: 0,
             options,
@@ -92,13 +92,17 @@ mod tests {
         for text in ["abcdef", "xy"] {
             let parts: Vec<&[u8]> = text.as_bytes().chunks(2).collect();
             for (index, part) in parts.iter().enumerate() {
-                let options = u32::from(index + 1 < parts.len());
+                let options = if index + 1 < parts.len() {
+                    XdpDescOptions::XDP_PKT_CONTD
+                } else {
+                    XdpDescOptions::empty()
+                };
                 let taken = whole.take_part(part, chunk(options), &mut |frame| {
                     assert_eq!(frame.headroom(), HEADROOM);
                     seen.push((frame.to_vec(), frame.offload));
                 });
-                assert_eq!(taken, 1 - options);
-                assert_eq!(whole.is_begun_by(chunk(0)), options == 1);
+                assert_eq!(taken, 1 - options.bits());
+                assert_eq!(whole.is_begun_by(chunk(XdpDescOptions::empty())), !options.is_empty());
             }
         }
         let merged = Offload::MergedUntold { longest: 5 };

@@ -2,7 +2,7 @@
 //! arrived, and its attachment.
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
 use super::bpf::{self, Attachment, instruction};
 use super::live::{LiveFrames, Slots};
@@ -57,7 +57,7 @@ impl Program {
     }
 
     /// Sends the frames of a queue to this socket from now on.
-    pub(super) fn redirect_to(&self, queue: u32, socket: &impl AsRawFd) -> io::Result<()> {
+    pub(super) fn redirect_to(&self, queue: u32, socket: &impl AsFd) -> io::Result<()> {
         bpf::set_entry(&self.sockets, queue, socket)
     }
 }

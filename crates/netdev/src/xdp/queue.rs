@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use rustix::net::xdp::XdpDesc;
+
 use super::bpf::Attachment;
 use super::memory::{Frames, Ring};
 use super::parts::Parts;
@@ -27,9 +29,9 @@ pub(super) struct Queue {
     pub(super) socket: Arc<XdpSocket>,
     pub(super) frames: Frames,
     pub(super) frames_to_send: Frames,
-    pub(super) receive: Consumer<Ring<libc::xdp_desc>>,
+    pub(super) receive: Consumer<Ring<XdpDesc>>,
     pub(super) fill: Producer<Ring<u64>>,
-    pub(super) send: Producer<Ring<libc::xdp_desc>>,
+    pub(super) send: Producer<Ring<XdpDesc>>,
     pub(super) completion: Consumer<Ring<u64>>,
     pub(super) started: Started,
 }

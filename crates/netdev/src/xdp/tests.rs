@@ -284,6 +284,22 @@ fn queues_are_ports_of_their_own_and_keep_their_order() {
                 .sum();
             assert_eq!(losses, 0, "{back_end}");
         }
+        let native = BackEnd::Xdp(Attachment::Native);
+        let (mut far, more) = native.open_for_senders("tb", options(), QUEUES).unwrap();
+        assert_eq!(more.len(), QUEUES - 1);
+        let mut near = XdpPort::open_queues("ta", options(), Attachment::Generic).unwrap();
+        for port in &mut near {
+            send(&mut port.sender, [1]);
+        }
+        assert_eq!(receive(&mut far.receiver, QUEUES).len(), QUEUES, "all queues are read");
+        drop((near, far, more));
+        let error = native.open_for_senders("tb", options(), QUEUES + 1).err().unwrap();
+        assert!(
+            error
+                .to_string()
+                .contains("4 threads send by xdp-native, each by a queue of its own, and it has 3"),
+            "{error}"
+        );
         let fewer = PacketPort::open_queues("tb", options(), PacketRing::Slots, 2).unwrap();
         assert_eq!(fewer.len(), 2);
         let error = XdpPort::open("tb", options(), Attachment::Generic).unwrap_err();

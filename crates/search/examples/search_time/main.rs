@@ -5,6 +5,7 @@
 //! one of the random family.
 
 mod drawn;
+mod features;
 mod held_out;
 mod oracle;
 mod system;

@@ -7,6 +7,8 @@ pub(crate) mod twin;
 
 use brimful_search::{ClassicOptions, Controller, Problem, SearchGoal, Step, StrategyKind};
 use brimful_trial::{Counts, Load, Nanoseconds, Ratio, TrialInput, TrialOutput, TrialResult};
+use rand::{Rng, RngExt, SeedableRng};
+use rand_xoshiro::SplitMix64;
 
 /// More trials than any search in these tests needs.
 pub(crate) const MANY_TRIALS: usize = 20_000;
@@ -126,20 +128,21 @@ pub(crate) fn sharp(capacity: f64) -> impl FnMut(TrialInput) -> TrialOutput {
     }
 }
 
-/// Random numbers that a test can name (`SplitMix64`).
+/// Random numbers that a test can name.
 #[derive(Clone)]
-pub(crate) struct Dice(pub(crate) u64);
+pub(crate) struct Dice(SplitMix64);
 
 impl Dice {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(SplitMix64::seed_from_u64(seed))
+    }
+
     pub(crate) fn roll(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        self.0.next_u64()
     }
 
     pub(crate) fn share(&mut self) -> f64 {
-        (self.roll() >> 11) as f64 / (1_u64 << 53) as f64
+        self.0.random()
     }
 
     pub(crate) fn below(&mut self, limit: u64) -> u64 {
@@ -149,7 +152,7 @@ impl Dice {
 
 /// A sharp system whose capacity moves by up to a tenth from trial to trial, with stray losses.
 pub(crate) fn unsteady(capacity: f64, seed: u64) -> impl FnMut(TrialInput) -> TrialOutput {
-    let mut dice = Dice(seed);
+    let mut dice = Dice::new(seed);
     move |input| {
         let stray = u64::from(dice.share() < 0.05);
         let capacity = capacity * (0.9 + 0.1 * dice.share());
@@ -160,7 +163,7 @@ pub(crate) fn unsteady(capacity: f64, seed: u64) -> impl FnMut(TrialInput) -> Tr
 
 /// Loses nothing, a little, or much, and is fast, slow, or silent about it, whatever the load.
 pub(crate) fn arbitrary(seed: u64) -> impl FnMut(TrialInput) -> TrialOutput {
-    let (mut dice, mut delays) = (Dice(seed), Dice(!seed));
+    let (mut dice, mut delays) = (Dice::new(seed), Dice::new(!seed));
     move |input| {
         let share = [0.0, 0.0, 0.003, 0.5][dice.below(4) as usize];
         TrialOutput {

@@ -3,9 +3,10 @@
 use brimful_openflow::wire::{BundleControl, Data, Message};
 use brimful_openflow::{ErrorCode, ErrorMessage};
 
-use super::answer::{Answer, Answerer};
+use super::answer::Answerer;
 use super::bundles::{Bundle, kind};
 use super::port_config::{change_port, check_port};
+use super::requests::Answer;
 use crate::control::Ended;
 use crate::watch::Author;
 

@@ -7,7 +7,7 @@ use crate::control::{Handles, Switch};
 use crate::status::{PortStatus, QueueStatus, Status, TableStatus};
 
 /// A series' name, its help, and its value of something.
-type Metric<T> = (&'static str, &'static str, fn(&T) -> u64);
+type Metric<'m, T> = (&'m str, &'m str, fn(&T) -> u64);
 type Label<'l> = (&'l str, &'l dyn Display);
 
 /// What a switch is and has counted beyond its status.
@@ -33,87 +33,67 @@ pub fn text(handles: &Handles) -> String {
     let of = |switch: &mut Switch| (Status::of(switch), Totals::of(switch));
     // A switch that has ended counts nothing.
     let switches: Vec<(Status, Totals)> = handles.values().filter_map(|handle| handle.call(of).ok()).collect();
-    let mut text = Text::default();
-    for (name, help, value) in PORT_METRICS {
-        text.begin(name, help);
-        for (status, port) in ports(&switches) {
-            text.add(&of_port(status, port), value(port));
+    text_of(&switches, &Process::now())
+}
+
+fn text_of(switches: &[(Status, Totals)], process: &Process) -> String {
+    let (mut ports, mut queues, mut tables) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut groups, mut meters, mut bands, mut all) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (status, totals) in switches {
+        let switch: Label<'_> = ("switch", &status.switch);
+        for port in &status.ports {
+            let labels: Vec<Label<'_>> = vec![switch, ("port", &port.port), ("interface", &port.interface)];
+            let labels_of = |queue| [&labels[..], &[("queue", queue)]].concat();
+            queues.extend(port.queues.iter().map(|queue| (labels_of(&queue.queue), queue)));
+            ports.push((labels, port));
         }
-    }
-    for (name, help, value) in QUEUE_METRICS {
-        text.begin(name, help);
-        for (status, port) in ports(&switches) {
-            for queue in &port.queues {
-                let labels: &[Label<'_>] = &[("queue", &queue.queue)];
-                text.add(&[&of_port(status, port), labels].concat(), value(queue));
-            }
-        }
-    }
-    for (name, help, value) in TABLE_METRICS {
-        text.begin(name, help);
-        for (status, _) in &switches {
-            for table in &status.tables {
-                text.add(&[("switch", &status.switch), ("table", &table.table)], value(table));
-            }
-        }
-    }
-    for (name, help, value) in COUNTED_METRICS {
-        text.begin(&format!("brimful_switch_group_{name}"), &format!("{help} a group."));
-        for (status, totals) in &switches {
-            for one in &totals.groups {
-                text.add(&[("switch", &status.switch), ("group", &one.number)], value(one));
-            }
-        }
-    }
-    for (name, help, value) in COUNTED_METRICS {
-        text.begin(&format!("brimful_switch_meter_{name}"), &format!("{help} a meter."));
-        for (status, totals) in &switches {
-            for one in &totals.meters {
-                text.add(&[("switch", &status.switch), ("meter", &one.number)], value(one));
-            }
-        }
-    }
-    for (name, help, value) in COUNTED_METRICS {
-        text.begin(
-            &format!("brimful_switch_meter_band_{name}"),
-            &format!("{help} a band of a meter."),
+        tables.extend(
+            status
+                .tables
+                .iter()
+                .map(|table| (vec![switch, ("table", &table.table)], table)),
         );
-        for (status, totals) in &switches {
-            for (band, one) in &totals.bands {
-                let labels: &[Label<'_>] = &[("switch", &status.switch), ("meter", &one.number), ("band", band)];
-                text.add(labels, value(one));
-            }
+        groups.extend(
+            totals
+                .groups
+                .iter()
+                .map(|one| (vec![switch, ("group", &one.number)], one)),
+        );
+        meters.extend(
+            totals
+                .meters
+                .iter()
+                .map(|one| (vec![switch, ("meter", &one.number)], one)),
+        );
+        for (band, one) in &totals.bands {
+            bands.push((vec![switch, ("meter", &one.number), ("band", band)], one));
+        }
+        all.push((vec![switch], totals));
+    }
+    let mut text = Text::default();
+    text.add_series(&PORT_METRICS, &ports);
+    text.add_series(&QUEUE_METRICS, &queues);
+    text.add_series(&TABLE_METRICS, &tables);
+    for (kind, what, rows) in [
+        ("group", "a group", &groups),
+        ("meter", "a meter", &meters),
+        ("meter_band", "a band of a meter", &bands),
+    ] {
+        for (name, help, value) in COUNTED_METRICS {
+            let (name, help) = (format!("brimful_switch_{kind}_{name}"), format!("{help} {what}."));
+            text.add_series(&[(&name, &help, value)], rows);
         }
     }
-    for (name, help, value) in SWITCH_METRICS {
-        text.begin(name, help);
-        for (status, totals) in &switches {
-            text.add(&[("switch", &status.switch)], value(totals));
-        }
-    }
+    text.add_series(&SWITCH_METRICS, &all);
     text.begin(
         "brimful_switch_compile_seconds_total",
         "Time that tables took to be compiled.",
     );
-    for (status, totals) in &switches {
-        text.add(&[("switch", &status.switch)], totals.compile_s);
+    for (labels, totals) in &all {
+        text.add(labels, totals.compile_s);
     }
-    text.add_process(&Process::now());
+    text.add_process(process);
     text.0
-}
-
-fn ports(switches: &[(Status, Totals)]) -> impl Iterator<Item = (&Status, &PortStatus)> {
-    switches
-        .iter()
-        .flat_map(|(status, _)| status.ports.iter().map(move |port| (status, port)))
-}
-
-fn of_port<'l>(status: &'l Status, port: &'l PortStatus) -> [Label<'l>; 3] {
-    [
-        ("switch", &status.switch),
-        ("port", &port.port),
-        ("interface", &port.interface),
-    ]
 }
 
 /// The text so far, and the name of the series that was begun last.
@@ -121,6 +101,16 @@ fn of_port<'l>(status: &'l Status, port: &'l PortStatus) -> [Label<'l>; 3] {
 struct Text(String, String);
 
 impl Text {
+    /// Adds series, each with a value of everything that the labels name.
+    fn add_series<T>(&mut self, metrics: &[Metric<'_, T>], rows: &[(Vec<Label<'_>>, &T)]) {
+        for (name, help, value) in metrics {
+            self.begin(name, help);
+            for (labels, of) in rows {
+                self.add(labels, value(of));
+            }
+        }
+    }
+
     /// Begins a series. Writing to a string cannot fail.
     fn begin(&mut self, name: &str, help: &str) {
         let kind = if name.ends_with("_total") { "counter" } else { "gauge" };
@@ -196,7 +186,7 @@ impl Totals {
     }
 }
 
-const PORT_METRICS: [Metric<PortStatus>; 9] = [
+const PORT_METRICS: [Metric<'_, PortStatus>; 9] = [
     (
         "brimful_switch_port_cut_short_total",
         "Frames that arrived and that groups would have made too many copies of.",
@@ -238,7 +228,7 @@ const PORT_METRICS: [Metric<PortStatus>; 9] = [
     ),
 ];
 
-const TABLE_METRICS: [Metric<TableStatus>; 3] = [
+const TABLE_METRICS: [Metric<'_, TableStatus>; 3] = [
     ("brimful_switch_table_entries", "Entries of a table.", |table| {
         table.entries as u64
     }),
@@ -254,7 +244,7 @@ const TABLE_METRICS: [Metric<TableStatus>; 3] = [
     ),
 ];
 
-const QUEUE_METRICS: [Metric<QueueStatus>; 3] = [
+const QUEUE_METRICS: [Metric<'_, QueueStatus>; 3] = [
     (
         "brimful_switch_queue_sent_frames_total",
         "Frames that left by an output queue.",
@@ -272,12 +262,12 @@ const QUEUE_METRICS: [Metric<QueueStatus>; 3] = [
     ),
 ];
 
-const COUNTED_METRICS: [Metric<Counted>; 2] = [
+const COUNTED_METRICS: [Metric<'_, Counted>; 2] = [
     ("frames_total", "Frames that met", |counted| counted.frames),
     ("bytes_total", "Bytes that met", |counted| counted.bytes),
 ];
 
-const SWITCH_METRICS: [Metric<Totals>; 5] = [
+const SWITCH_METRICS: [Metric<'_, Totals>; 5] = [
     ("brimful_switch_groups", "Groups.", |totals| totals.groups.len() as u64),
     ("brimful_switch_meters", "Meters.", |totals| totals.meters.len() as u64),
     (
@@ -299,7 +289,82 @@ const SWITCH_METRICS: [Metric<Totals>; 5] = [
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
+
+    fn counted(number: u32) -> Counted {
+        let frames = u64::from(number);
+        Counted {
+            number,
+            frames,
+            bytes: 64 * frames,
+        }
+    }
+
+    fn switch(name: &str) -> (Status, Totals) {
+        let queue = |queue| QueueStatus {
+            queue,
+            frames: 21,
+            bytes: 22,
+            dropped: 23,
+        };
+        let port = |port, queues| PortStatus {
+            port,
+            interface: format!("eth{port}"),
+            has_link: port == 1,
+            config: 0,
+            received_frames: 11,
+            received_bytes: 12,
+            received_dropped: 13,
+            sent_frames: 14,
+            sent_bytes: 15,
+            sent_dropped: 16,
+            send_errors: 17,
+            received_dropped_because: BTreeMap::new(),
+            sent_dropped_because: BTreeMap::new(),
+            cut_short: 18,
+            mirror_of: Vec::new(),
+            captures: 0,
+            queues,
+        };
+        let table = TableStatus {
+            table: 3,
+            entries: 31,
+            lookups: 32,
+            matches: 33,
+        };
+        let status = Status {
+            switch: name.to_owned(),
+            dpid: "01".to_owned(),
+            threads: 1,
+            ports: vec![port(1, vec![queue(5), queue(6)]), port(2, Vec::new())],
+            tables: vec![table],
+            groups: 1,
+            meters: 1,
+        };
+        let totals = Totals {
+            groups: vec![counted(41)],
+            meters: vec![counted(42)],
+            bands: vec![(0, counted(42)), (1, counted(42))],
+            controllers: 51,
+            packet_ins_dropped: 52,
+            compilations: 53,
+            compile_s: 0.5,
+        };
+        (status, totals)
+    }
+
+    #[test]
+    fn the_text_stays_as_dashboards_know_it() {
+        let process = Process {
+            resident_bytes: Some(61),
+            descriptors: Some(62),
+            thread_cpu_s: BTreeMap::from([("data".to_owned(), 0.0), ("control".to_owned(), 1.5)]),
+        };
+        let text = text_of(&[switch("one"), switch("two")], &process);
+        assert_eq!(text, include_str!("text.prom"));
+    }
 
     #[test]
     fn values_of_labels_are_escaped() {

@@ -108,13 +108,7 @@ pub fn run(asked: &Ofctl, out: &mut (dyn Write + Send)) -> Result<Outcome, Ofctl
             Some(lines) => difference::by_match(lines.flows(names)?),
             None => difference::of_switch(&mut Connection::open(&Place::read(other)?, &versions)?)?,
         };
-        let lines = difference::lines(&here, &there);
-        lines.iter().try_for_each(|line| print(out, line))?;
-        return Ok(if lines.is_empty() {
-            Outcome::Done
-        } else {
-            Outcome::Differs
-        });
+        return print_difference(&difference::lines(&here, &there), out);
     }
     let changes = match (&asked.command, &lines) {
         (Command::ReplaceFlows { .. }, Some(lines)) => {
@@ -133,6 +127,15 @@ pub fn run(asked: &Ofctl, out: &mut (dyn Write + Send)) -> Result<Outcome, Ofctl
         changes::make(&mut switch, &changes)?;
     }
     Ok(Outcome::Done)
+}
+
+fn print_difference(lines: &[String], out: &mut dyn Write) -> Result<Outcome, OfctlError> {
+    lines.iter().try_for_each(|line| print(out, line))?;
+    Ok(if lines.is_empty() {
+        Outcome::Done
+    } else {
+        Outcome::Differs
+    })
 }
 
 impl Command {

@@ -1,7 +1,8 @@
 //! Synthetic flow tables, in the specification language of linc's generator.
 
-use brimful_netdev::SplitMix64;
 use brimful_openflow::{FieldMatch, MatchField};
+use rand::{Rng, RngExt, SeedableRng};
+use rand_xoshiro::SplitMix64;
 
 use super::place::{Flaw, TableError, Text};
 use super::tab::{self, Term, Terms, Value};
@@ -49,7 +50,7 @@ impl Specification {
     /// The table as a `.tab` file of the first generation, always the same for a seed: both ways, random entries that
     /// drop, then ARP, then all else.
     pub fn generate(&self, seed: u64) -> String {
-        let mut random = SplitMix64::new(seed);
+        let mut random = SplitMix64::seed_from_u64(seed);
         let mut lines = Vec::new();
         for (from, to) in DIRECTIONS {
             let in_port = exact(MatchField::InPort, u128::from(from));
@@ -69,7 +70,7 @@ impl Specification {
 
 impl RandomField {
     fn draw(&self, random: &mut SplitMix64) -> Option<FieldMatch> {
-        let is_there = random.next_unit();
+        let is_there: f64 = random.random();
         let value = u128::from(random.next_u64()) << 64 | u128::from(random.next_u64());
         // Without a tag no tagged frame could match.
         let bits = if self.field == MatchField::VlanVid {

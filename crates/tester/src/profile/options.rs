@@ -69,6 +69,19 @@ impl ProfileOptions {
             .unwrap_or_else(|| (0..self.ports()).map(own).collect())
     }
 
+    /// Addresses in frames of a port, as far as options say.
+    fn addresses(&self, port: usize) -> impl Iterator<Item = (HeaderField, u128)> {
+        let mac = |macs: &Option<Vec<MacAddress>>| macs.as_ref().map(|macs| mac_value(macs[port]));
+        let ip = |ips: &Option<Vec<_>>| ips.as_ref().map(|ips| ip_value(ips[port]));
+        let given = [
+            (HeaderField::SourceMac, mac(&self.source_macs)),
+            (HeaderField::DestinationMac, mac(&self.next_hop_macs)),
+            (HeaderField::SourceIp, ip(&self.source_ips)),
+            (HeaderField::DestinationIp, ip(&self.destination_ips)),
+        ];
+        given.into_iter().filter_map(|(field, value)| Some((field, value?)))
+    }
+
     /// Settles what a file leaves open, for the frames that a port sends to another one.
     pub(super) fn complete(
         &self,
@@ -93,27 +106,7 @@ impl ProfileOptions {
             content,
         };
         let mut fields = draft.fields;
-        let mut replace = |field, value: Option<u128>| {
-            if let Some(value) = value {
-                fields.insert(field, Values::Fixed(value));
-            }
-        };
-        replace(
-            HeaderField::SourceMac,
-            self.source_macs.as_ref().map(|macs| mac_value(macs[port])),
-        );
-        replace(
-            HeaderField::DestinationMac,
-            self.next_hop_macs.as_ref().map(|macs| mac_value(macs[port])),
-        );
-        replace(
-            HeaderField::SourceIp,
-            self.source_ips.as_ref().map(|ips| ip_value(ips[port])),
-        );
-        replace(
-            HeaderField::DestinationIp,
-            self.destination_ips.as_ref().map(|ips| ip_value(ips[port])),
-        );
+        fields.extend(self.addresses(port).map(|(field, value)| (field, Values::Fixed(value))));
         let flows = self.flows.or(draft.flows);
         let flows = match flows {
             Some(flows) => u64::from(flows),

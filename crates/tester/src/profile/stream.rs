@@ -6,6 +6,7 @@ use super::frames::Frames;
 use super::values::{FrameNumber, Pattern, Per, Values};
 use crate::division::{quotient, remainder};
 use crate::flows::FlowTurns;
+use crate::lots::Lots;
 use crate::test_frames::{FieldPlace, HeaderField, Stamp, TemplateError, TestTemplate};
 
 /// Frames of all flows are prepared up to this number of bytes: they should stay in the cache nearest to the processor
@@ -121,6 +122,15 @@ impl Stream {
             }
             VlanIds::OfCapture(ids) => ids[remainder(sequence, ids.len() as u64) as usize],
         }
+    }
+
+    /// How many threads may send it, each all frames of some flows, and how they take turns.
+    pub(crate) fn lots(&self, count: usize) -> Option<Lots> {
+        let lots = Lots {
+            count: count as u64,
+            turn: self.pattern as u64,
+        };
+        (count == 1 || self.flows.is_multiple_of(lots.count)).then_some(lots)
     }
 
     /// Which flows its frames belong to; nothing when there is but one.

@@ -1,6 +1,7 @@
 //! The program itself over real interfaces, in a network namespace of its own; skipped where that is not allowed.
 
 mod program;
+mod senders;
 #[path = "../../../skip.rs"]
 mod skip;
 
@@ -13,7 +14,7 @@ use rustix::thread::{CpuSet, sched_getaffinity};
 use serde_json::{Value, json};
 use skip::skip;
 
-fn on_both<'a>(more: &[&'a str]) -> Vec<&'a str> {
+pub(crate) fn on_both<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&["--port", "ta", "--port", "tb"], more].concat()
 }
 
@@ -50,7 +51,7 @@ fn first_and_last_processor() -> [String; 2] {
 }
 
 /// Whether a back end works on joined ports here.
-fn works(back_end: &str) -> bool {
+pub(crate) fn works(back_end: &str) -> bool {
     let Some(mut program) = Program::start(&["--list-back-ends", "--port", "ta"]) else {
         return false;
     };
@@ -63,15 +64,20 @@ fn works(back_end: &str) -> bool {
 }
 
 #[test]
-fn one_thread_and_two_lose_nothing_on_any_back_end() {
+fn one_thread_and_several_lose_nothing_on_any_back_end() {
     let [first, last] = first_and_last_processor();
     let on_one = &["--cpu", &first][..];
     let on_two = &["--cpu", &first, "--cpu", &last][..];
+    let two_senders = &["--senders", "2", "--cpu", &first, "--cpu", &last, "--cpu", &last][..];
     for back_end in ["packet", "packet-blocks", "xdp-native", "xdp-generic"]
         .into_iter()
         .filter(|name| works(name))
     {
-        for (processors, threads) in [(on_one, &["both"][..]), (on_two, &["sender", "receiver"])] {
+        for (processors, threads) in [
+            (on_one, &["both"][..]),
+            (on_two, &["sender", "receiver"]),
+            (two_senders, &["sender", "sender", "receiver"]),
+        ] {
             let options = [
                 processors,
                 &["--back-end", back_end, "--ramp-up", "50ms", "--max-stall", "100ms"],
@@ -125,8 +131,29 @@ fn a_processor_that_is_not_there_is_named() {
     };
     drop(program.input.take());
     assert_eq!(program.child.wait().expect("the child is ours").code(), Some(3));
-    let (code, message) = refusal(&["--port", "a", "--port", "b", "--cpu", "0", "--cpu", "1", "--cpu", "2"]);
-    assert_eq!((code, message.lines().count()), (Some(2), 1), "{message}");
+    for (more, expected) in [
+        (
+            &["--cpu", "0", "--cpu", "1", "--cpu", "2"][..],
+            "--cpu is given 3 times: there is one",
+        ),
+        (
+            &["--senders", "2", "--cpu", "0"],
+            "--cpu is given 1 times: give one for each of 2 threads that send",
+        ),
+        (
+            &["--senders", "3"],
+            "--senders 3: 2 of the ports send, and as many threads",
+        ),
+        (
+            &["--senders", "4"],
+            "--senders 4: 2 of the ports send, and one thread sends what belongs to a flow",
+        ),
+        (&["--senders", "0"], "--senders"),
+    ] {
+        let (code, message) = refusal(&[&["--port", "a", "--port", "b"], more].concat());
+        assert_eq!((code, message.lines().count()), (Some(2), 1), "{message}");
+        assert!(message.contains(expected), "{message}");
+    }
 }
 
 #[test]
@@ -210,7 +237,7 @@ fn a_missing_interface_is_one_clear_line() {
 const NOT_PREPARED: i32 = 98;
 
 /// What the program says over two joined ports of which something was made, and its exit code.
-fn refusal_after(preparation: &str, more: &[&str]) -> Option<(Option<i32>, String)> {
+pub(crate) fn refusal_after(preparation: &str, more: &[&str]) -> Option<(Option<i32>, String)> {
     let script = format!("{JOINED_PORTS}; ip link set lo up; {preparation} || exit {NOT_PREPARED}; exec \"$@\"");
     let command = [unshare()?, &["sh", "-c", &script, "sh", PROGRAM], &on_both(more)].concat();
     let output = Command::new(command[0])

@@ -38,11 +38,16 @@ pub(crate) struct Program {
 impl Program {
     /// Over two joined ports; `None`, said aloud, where no namespace can be had.
     pub(crate) fn start(arguments: &[&str]) -> Option<Self> {
+        Self::start_over(JOINED_PORTS, arguments)
+    }
+
+    /// Over what a shell makes.
+    pub(crate) fn start_over(preparation: &str, arguments: &[&str]) -> Option<Self> {
         let Some(way) = unshare() else {
             skip("this machine does not let us make a network namespace with a veth pair");
             return None;
         };
-        let script = format!("{JOINED_PORTS}; exec \"$@\"");
+        let script = format!("{preparation}; exec \"$@\"");
         let command = [way, &["sh", "-c", &script, "sh", PROGRAM], arguments].concat();
         Some(Self::of(&command))
     }

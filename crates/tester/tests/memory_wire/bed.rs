@@ -17,7 +17,9 @@ use crate::clock::StepClock;
 
 pub(crate) const MS: u64 = 1_000_000;
 
-pub(crate) const MODES: [Threads; 2] = [Threads::One, Threads::Two { sender: None }];
+pub(crate) const MODES: [Threads; 2] = [Threads::One, Threads::Several { senders: 1 }];
+/// With a thread for each port that sends, too, or for every other one.
+pub(crate) const MODES_OF_SENDERS: [Threads; 3] = [MODES[0], MODES[1], Threads::Several { senders: 2 }];
 
 type TestSender = FaultySender<MemorySender>;
 type TestReceiver = FaultyReceiver<MemoryReceiver>;
@@ -75,7 +77,7 @@ impl Bed {
 
     pub(crate) fn tester(self, stop: &AtomicBool) -> MemoryTester<'_> {
         let [a, b] = memory_wire(["a", "b"], self.ring);
-        let clock = StepClock::new(self.clock_step);
+        let clock = StepClock::of(self.threads, self.clock_step);
         let plan = |sending, seed| FaultPlan {
             sending,
             seed,
@@ -93,7 +95,10 @@ impl Bed {
 
 /// Threads that wait for each other take their time: they look less often.
 pub(crate) fn clock_step(threads: Threads) -> u64 {
-    if threads == Threads::One { 1000 } else { 5000 }
+    match threads {
+        Threads::One => 1000,
+        Threads::Several { senders } => 5000 / senders as u64,
+    }
 }
 
 pub(crate) fn plan(load: f64, stop_above: Option<f64>) -> TrialPlan {

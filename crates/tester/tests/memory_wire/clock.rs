@@ -1,19 +1,21 @@
-//! A clock of virtual time for one thread or two.
+//! A clock of virtual time for any number of threads.
 
 use std::cell::RefCell;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::collections::HashMap;
+use std::hint;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use brimful_netdev::MonotonicTime;
-use brimful_tester::Clock;
+use brimful_tester::{Clock, Threads};
 use brimful_trial::Nanoseconds;
 
 /// Each look at the clock takes a fixed time; nothing else does.
 ///
-/// While a second thread lives, time passes by its looks alone, and it waits for a look of the first one before each:
-/// neither runs ahead of the other, however busy the machine is.
+/// While other threads than the first one live, time passes by their looks alone, and each of them waits for a look of
+/// the first one and for all of its kind before each: none runs ahead of another one, however busy the machine is.
 pub(crate) struct StepClock {
     shared: Arc<Shared>,
     step: u64,
@@ -22,33 +24,74 @@ pub(crate) struct StepClock {
 struct Shared {
     now: AtomicU64,
     first: ThreadId,
-    first_has_looked: AtomicBool,
-    second_lives: AtomicBool,
+    /// How many other threads there are to be.
+    others: usize,
+    looks: Mutex<Looks>,
+    /// Some thread has looked, begun or ended.
+    changed: Condvar,
 }
 
-/// Looks for which the second thread waits at most: the first one may have stopped looking to wait for its end.
-const PATIENCE: usize = 10_000;
+/// Who has looked how often.
+#[derive(Default)]
+struct Looks {
+    /// The first thread, since another one did.
+    first_has_looked: bool,
+    /// The other threads.
+    living: HashMap<ThreadId, u64>,
+    /// Threads that have begun since none lived.
+    begun: usize,
+}
+
+/// How long a thread waits for others at most: they may have stopped looking to wait for its end.
+const PATIENCE: Duration = Duration::from_millis(50);
+/// Glances at what the others do before a thread goes to sleep over it.
+const GLANCES: usize = 100;
 
 thread_local! {
-    static SECOND: RefCell<Option<Presence>> = const { RefCell::new(None) };
+    static OTHER: RefCell<Option<Presence>> = const { RefCell::new(None) };
 }
 
 /// Ends with the thread.
 struct Presence(Arc<Shared>);
 
+impl Presence {
+    fn new(shared: &Arc<Shared>) -> Self {
+        shared.change(|looks| {
+            if looks.living.is_empty() {
+                looks.begun = 0;
+            }
+            looks.begun += 1;
+            looks.living.insert(thread::current().id(), 0);
+        });
+        Self(Arc::clone(shared))
+    }
+}
+
 impl Drop for Presence {
     fn drop(&mut self) {
-        self.0.second_lives.store(false, Ordering::SeqCst);
+        self.0.change(|looks| {
+            looks.living.remove(&thread::current().id());
+        });
     }
 }
 
 impl StepClock {
+    /// For one thread, and perhaps another one.
     pub(crate) fn new(step: u64) -> Self {
+        Self::of(Threads::One, step)
+    }
+
+    /// For the threads of a tester.
+    pub(crate) fn of(threads: Threads, step: u64) -> Self {
         let shared = Shared {
             now: AtomicU64::new(0),
             first: thread::current().id(),
-            first_has_looked: AtomicBool::new(false),
-            second_lives: AtomicBool::new(false),
+            others: match threads {
+                Threads::One => 1,
+                Threads::Several { senders } => senders,
+            },
+            looks: Mutex::default(),
+            changed: Condvar::new(),
         };
         Self {
             shared: Arc::new(shared),
@@ -63,28 +106,57 @@ impl StepClock {
     }
 
     fn pass(&self, span: u64) -> Nanoseconds {
-        let Shared {
-            now,
-            first,
-            first_has_looked,
-            second_lives,
-        } = &*self.shared;
-        if thread::current().id() == *first {
-            if second_lives.load(Ordering::SeqCst) {
-                if first_has_looked.swap(true, Ordering::SeqCst) {
-                    thread::yield_now();
-                }
-                return Nanoseconds(now.load(Ordering::SeqCst));
+        let shared = &self.shared;
+        if thread::current().id() == shared.first {
+            // Its last look has been used, or nobody is there to use it.
+            let is_used = |looks: &Looks| !looks.first_has_looked || looks.living.is_empty();
+            let others_live = shared.change_when(is_used, |looks| {
+                looks.first_has_looked = !looks.living.is_empty();
+                looks.first_has_looked
+            });
+            if others_live {
+                return Nanoseconds(shared.now.load(Ordering::SeqCst));
             }
         } else {
-            SECOND.with_borrow_mut(|presence| {
-                presence.get_or_insert_with(|| Presence(Arc::clone(&self.shared)));
+            OTHER.with_borrow_mut(|presence| {
+                presence.get_or_insert_with(|| Presence::new(shared));
             });
-            second_lives.store(true, Ordering::SeqCst);
-            let looks = (0..PATIENCE).take_while(|_| !first_has_looked.swap(false, Ordering::SeqCst));
-            looks.for_each(|_| thread::yield_now());
+            let own = thread::current().id();
+            let is_next = |looks: &Looks| {
+                let is_behind = looks.living.values().any(|other| Some(other) < looks.living.get(&own));
+                looks.begun >= shared.others && !is_behind && looks.first_has_looked
+            };
+            shared.change_when(is_next, |looks| {
+                looks.first_has_looked = false;
+                *looks.living.entry(own).or_default() += 1;
+            });
         }
-        Nanoseconds(now.fetch_add(span, Ordering::SeqCst) + span)
+        Nanoseconds(shared.now.fetch_add(span, Ordering::SeqCst) + span)
+    }
+}
+
+impl Shared {
+    fn change(&self, change: impl FnOnce(&mut Looks)) {
+        self.change_when(|_| true, change);
+    }
+
+    fn change_when<T>(&self, is_time: impl Fn(&Looks) -> bool, change: impl FnOnce(&mut Looks) -> T) -> T {
+        let lock = || self.looks.lock().expect("nobody panics");
+        let mut looks = lock();
+        for _ in 0..GLANCES {
+            if is_time(&looks) {
+                break;
+            }
+            drop(looks);
+            hint::spin_loop();
+            looks = lock();
+        }
+        let waited = self
+            .changed
+            .wait_timeout_while(looks, PATIENCE, |looks| !is_time(looks));
+        let result = change(&mut waited.expect("nobody panics").0);
+        self.changed.notify_all();
+        result
     }
 }
 

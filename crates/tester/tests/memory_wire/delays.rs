@@ -40,7 +40,7 @@ fn noted_delay(threads: Threads, after_ns: u64) -> DelayReport {
             after_ns,
         },
     });
-    let clock = StepClock::new(clock_step(threads));
+    let clock = StepClock::of(threads, clock_step(threads));
     let tester = Tester::new(ports, clock, profile(), timing(), &RUNNING, 0).expect("the profile is valid");
     let outcome = tester.with_threads(threads).measure(&plan(20_000.0, None));
     let report = counted(outcome.expect("a trial"));

@@ -6,6 +6,7 @@ mod delays;
 mod honesty;
 mod many_ports;
 mod places;
+mod shared_ports;
 mod strays;
 mod switch;
 mod trials;

@@ -6,7 +6,7 @@ use brimful_tester::{
     DirectionReport, PortReport, Profile, ProfileFile, ProfileOptions, Share, TestFrame, Tester, Threads, TrialReport,
 };
 
-use crate::bed::{MODES, RUNNING, clock_step, counted, plan, timing};
+use crate::bed::{MODES_OF_SENDERS, RUNNING, clock_step, counted, plan, timing};
 use crate::clock::StepClock;
 use crate::switch::{Lose, switch};
 
@@ -50,7 +50,13 @@ impl Bed {
             ..ProfileOptions::default()
         };
         let profile = Profile::new(&ProfileFile::default(), Path::new(""), &options).expect("these fit");
-        let clock = StepClock::new(clock_step(threads));
+        let threads = match threads {
+            Threads::One => Threads::One,
+            Threads::Several { senders } => Threads::Several {
+                senders: senders.min(profile.routes().orders().len()),
+            },
+        };
+        let clock = StepClock::of(threads, clock_step(threads));
         let ports = switch(self.ports, self.lose, self.also);
         let tester = Tester::new(ports, clock, profile, timing(), &RUNNING, 0).expect("the profile is valid");
         counted(
@@ -81,7 +87,7 @@ fn warning<'r>(report: &'r TrialReport, code: &str) -> Option<&'r str> {
 
 /// From, to, sent: as many as the pattern says, and all arrive.
 fn check(bed: &Bed, expected: &[(&str, &str, u64)]) {
-    for threads in MODES {
+    for threads in MODES_OF_SENDERS {
         let report = bed.trial(threads);
         let sent: Vec<_> = report
             .directions
@@ -146,7 +152,7 @@ fn each_pattern_sends_what_it_says() {
 
 #[test]
 fn a_full_mesh_is_counted_to_the_frame() {
-    for threads in MODES {
+    for threads in MODES_OF_SENDERS {
         for ports in [3, 8, 16] {
             let report = Bed::new(ports, "mesh").trial(threads);
             assert_eq!(report.directions.len(), ports * (ports - 1));
@@ -171,7 +177,7 @@ fn one_lossy_direction_is_the_one_that_is_named() {
         let is_it = |frame: TestFrame| frame.stamp.stream < 12 && frame.stamp.sequence % 3 == 2;
         (from, to) == (1, 3) && TestFrame::parse(frame).is_ok_and(is_it)
     }
-    for threads in MODES {
+    for threads in MODES_OF_SENDERS {
         let bed = Bed {
             lose: every_third_from_b_to_d,
             ..Bed::new(4, "mesh")
@@ -195,7 +201,7 @@ fn a_dead_port_is_named_in_one_line() {
     fn to_and_from_c(_: &[u8], from: usize, to: usize) -> bool {
         from == 2 || to == 2
     }
-    for threads in MODES {
+    for threads in MODES_OF_SENDERS {
         let bed = Bed {
             lose: to_and_from_c,
             ..Bed::new(6, "mesh")
@@ -232,7 +238,7 @@ fn a_mesh_with_certain_loss_stops_early_and_keeps_its_intended_count() {
         let is_lost = |frame: TestFrame| frame.stamp.stream < 12 && frame.stamp.sequence % 4 != 3;
         to == 0 && TestFrame::parse(frame).is_ok_and(is_lost)
     }
-    for threads in MODES {
+    for threads in MODES_OF_SENDERS {
         let bed = Bed {
             lose: most_to_a,
             ..Bed::new(4, "mesh")
@@ -259,7 +265,7 @@ fn a_copy_at_a_third_port_replaces_no_lost_frame() {
     fn all_to_b(frame: &[u8], _: usize, to: usize) -> bool {
         to == 1 && TestFrame::parse(frame).is_ok_and(|frame| frame.stamp.stream < 2)
     }
-    for threads in MODES {
+    for threads in MODES_OF_SENDERS {
         let bed = Bed {
             lose: all_to_b,
             also: Some((1, 3)),

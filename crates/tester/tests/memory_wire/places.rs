@@ -132,7 +132,7 @@ fn trial_with_faults_at(
         let counting = counting(inner, places.late_readings);
         FaultyPort::new(counting, plan(tester_send, tester_receive), || Duration::ZERO)
     });
-    let clock = StepClock::new(clock_step(threads));
+    let clock = StepClock::of(threads, clock_step(threads));
     let tester = Tester::new(ports, clock, profile(), timing(), &RUNNING, 7).expect("valid");
     let mut tester = tester.with_threads(threads);
     let (report, reason) = match tester.measure(&plan(20_000.0, None)).expect("a trial") {

@@ -62,7 +62,7 @@ fn tester_that_receives<R: Receiver>(
         sender: port.sender,
         receiver: receiver(port.receiver),
     });
-    let clock = StepClock::new(clock_step(threads));
+    let clock = StepClock::of(threads, clock_step(threads));
     let tester = Tester::new(ports, clock, profile, timing(), &RUNNING, 7).expect("valid");
     tester.with_threads(threads)
 }

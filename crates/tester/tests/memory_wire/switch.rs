@@ -33,6 +33,8 @@ pub(crate) struct SwitchSender {
     switch: Arc<Switch>,
     sent: u64,
     buffer: Vec<u8>,
+    /// Frames that it takes at a time.
+    pub(crate) takes: usize,
 }
 
 pub(crate) struct SwitchReceiver {
@@ -63,6 +65,7 @@ pub(crate) fn switch(
             switch: Arc::clone(&switch),
             sent: 0,
             buffer: vec![0; LONGEST],
+            takes: MAX_BURST,
         },
         receiver: SwitchReceiver {
             port,
@@ -71,6 +74,20 @@ pub(crate) fn switch(
         },
     };
     (0..count).map(port).collect()
+}
+
+impl SwitchSender {
+    /// Another way to send on the same port.
+    pub(crate) fn another(&self) -> Self {
+        Self {
+            name: self.name.clone(),
+            port: self.port,
+            switch: Arc::clone(&self.switch),
+            sent: 0,
+            buffer: vec![0; LONGEST],
+            takes: MAX_BURST,
+        }
+    }
 }
 
 impl Switch {
@@ -104,7 +121,7 @@ impl Sender for SwitchSender {
     }
 
     fn send_burst(&mut self, count: usize, fill: &mut dyn FnMut(usize, &mut [u8]) -> usize) -> io::Result<usize> {
-        let count = count.min(MAX_BURST);
+        let count = count.min(self.takes);
         for index in 0..count {
             let len = fill(index, &mut self.buffer);
             self.switch.forward(&self.buffer[..len], self.port);

@@ -3,6 +3,8 @@
 use std::fmt::Write;
 
 use brimful_tester::Stamp;
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 /// The values of one field, as they are written in a profile.
 #[derive(Clone, Debug)]
@@ -48,9 +50,9 @@ impl Field {
                         .nth(number as usize)
                         .expect("there are values");
                 };
-                let mut generator = SplitMix64(seed.wrapping_add(place << 32));
+                let mut generator = SplitMix64::seed_from_u64(seed.wrapping_add(place << 32));
                 let word = (0..=number / every)
-                    .map(|_| generator.next())
+                    .map(|_| generator.next_u64())
                     .last()
                     .expect("there are values");
                 values[((u128::from(word) * u128::from(count)) >> 64) as usize]
@@ -80,18 +82,6 @@ impl Field {
                 format!("{{ from = {from}, to = {to}, step = {step}, every = {every}, per = \"{per}\"{order} }}")
             }
         }
-    }
-}
-
-pub(crate) struct SplitMix64(u64);
-
-impl SplitMix64 {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut word = self.0;
-        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        word ^ (word >> 31)
     }
 }
 

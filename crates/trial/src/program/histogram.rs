@@ -38,6 +38,13 @@ impl TimeHistogram {
         self.highest = self.highest.max(time.0);
     }
 
+    /// Counts all times that another one has counted.
+    #[expect(clippy::missing_panics_doc, reason = "all have the same bounds")]
+    pub fn add(&mut self, other: &Self) {
+        self.counts.add(&other.counts).expect("the bounds are the same");
+        self.highest = self.highest.max(other.highest);
+    }
+
     /// The least time that at least this many thousandths of all do not exceed, less than 0.1 % too long at most; 0
     /// where there is none. The rank is a whole number, because a goal may depend on it.
     pub fn percentile(&self, thousandths: u64) -> Nanoseconds {

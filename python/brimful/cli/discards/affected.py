@@ -32,7 +32,7 @@ _DAY = click.DateTime(["%Y-%m-%d"])
     help="Tests to list: with discards, with unknown telemetry, or all.",
 )
 @engine_options("list")
-@click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def affected(
     store_path: Path | str,
     out: Path | None,
@@ -47,9 +47,8 @@ def affected(
 ) -> None:
     """List the downloads that ran while the uplink of their site discarded packets.
 
-    Each has the share of its time that telemetry covers, how many intervals between polls it overlaps, how many of
-    them had discards, the discards in all and in the worst one. Downloads too short or too small for the report
-    are included.
+    Each has the share of its time that telemetry covers, its intervals between polls, those with discards, and the
+    discards in all and in the worst one. Downloads too short or too small for the report are included.
     """
     import msgspec
 

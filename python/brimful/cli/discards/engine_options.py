@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from brimful.cli.discards.store_place import StorePlace
+from brimful.cli.option_lists import in_order
 from brimful.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ site_option = click.option("--site", "sites", multiple=True, help="Only this sit
 
 def engine_options(what: str) -> Callable[[_Command], _Command]:
     """Add the options of the engine that computes ``what``."""
-    options = (
+    return in_order(
         click.option(
             "--engine",
             type=click.Choice(["duckdb", "spark", "bigquery"]),
@@ -37,13 +38,6 @@ def engine_options(what: str) -> Callable[[_Command], _Command]:
             "--dataset", metavar="PROJECT.DATASET", help="Dataset of BigQuery that the store was loaded into."
         ),
     )
-
-    def add(command: _Command) -> _Command:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return add
 
 
 def check_engine(engine: str, master: str | None, dataset: str | None) -> None:

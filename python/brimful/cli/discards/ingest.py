@@ -54,7 +54,7 @@ _SHOWN = 10
     "--store",
     required=True,
     type=StorePlace(),
-    help="The store: a directory, which is created if it is missing, or s3://BUCKET/PATH.",
+    help="The store: a directory, made if it is missing, or s3://BUCKET/PATH.",
 )
 @click.option(
     "--capacity", metavar="RATE|FILE", help="Capacity of the uplinks: 10Gbps, or a table site,since,capacity."
@@ -71,7 +71,7 @@ _SHOWN = 10
     "--max-bad", default="1%", show_default=True, metavar="RATIO", help="Share of lines that may be unreadable."
 )
 @click.option("--workers", type=click.IntRange(1), help="Threads that decode.  [default: one a processor]")
-@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 def ingest(
     sources: tuple[Path, ...],
@@ -87,9 +87,8 @@ def ingest(
     """Put telemetry into a store: SOURCEs are files, archives, or directories of them.
 
     DISCO of both generations (switch.json, switch.jsonl), compressed or not, in archives within archives; tables
-    (.csv, .csv.gz, .parquet) of any source and of M-Lab; Prometheus range queries saved as .json; rows of M-Lab's
-    tables (.json, .jsonl). Sources that the store has already are
-    skipped; lines that cannot be read go to its quarantine.jsonl.
+    (.csv, .csv.gz, .parquet) of any source and of M-Lab; Prometheus queries saved as .json; rows of M-Lab's tables
+    (.json, .jsonl). Lines that cannot be read go to the store's quarantine.jsonl.
 
     Exit code 1: more lines were bad than --max-bad allows; the others were stored.
     """

@@ -34,17 +34,15 @@ _DAY = click.DateTime(formats=["%Y-%m-%d"])
     type=click.Choice(_RENDERINGS),
     default=("flat",),
     show_default=True,
-    help="Formats to write; may be repeated. The truth is always written.",
+    help="Formats to write beside the truth; may be repeated.",
 )
 @click.option("--site", "sites", multiple=True, metavar="SITE", help="Sites, like dfw02 or lga*.  [default: all 19]")
 @click.option("--machines", type=click.IntRange(1, 4), help="Machines of a site that collect telemetry.  [default: 1]")
 @click.option("--first-day", type=_DAY, metavar="DAY", help="[default: 2016-06-01]")
 @click.option("--last-day", type=_DAY, metavar="DAY", help="[default: 2018-07-31]")
-@click.option(
-    "--tests", "tests_scale", type=float, metavar="FACTOR", help="Multiply the number of tests by this.  [default: 1]"
-)
+@click.option("--tests", "tests_scale", type=float, metavar="FACTOR", help="Times the number of tests.  [default: 1]")
 @click.option("--effect", metavar="RATIO", help="Change of download rates with flow control, like -10%.  [default: 0]")
-@click.option("--seed", type=click.IntRange(0), help="Seed: each gives another network of the same kind.  [default: 1]")
+@click.option("--seed", type=click.IntRange(0), help="Each gives another network of the same kind.  [default: 1]")
 @click.option(
     "--config",
     "config_file",
@@ -72,11 +70,8 @@ def synth(
     """Generate telemetry and speed tests in the directory OUT, with the truth beside them.
 
     They are in the formats of both generations of collectors (v1: JSON an hour; v2: JSON lines with counters), in the
-    flat tables that the report of 2018 was made from, or in a store as the other commands read it. The truth alone is
-    written with --render truth.
-
-    All formats describe the same network: the same options and seed give the same data, and a part of it (fewer sites
-    or days) is the same as in the whole.
+    flat tables of 2018, or in a store. The same options and seed give the same data in all formats, and a part of it
+    (fewer sites or days) is the same as in the whole.
     """
     from brimful.discards.synthetic.config import Config, check, read_config
     from brimful.discards.synthetic.generate import estimate, generate, prepare

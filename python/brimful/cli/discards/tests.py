@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 @click.option(
     "--max-bad", default="1%", show_default=True, metavar="RATIO", help="Share of results that may be unreadable."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 def tests(
     sources: tuple[Path, ...],
@@ -74,8 +74,6 @@ def tests(
     SideStream       tests of several streams among the connections (.web100)
     iperf3           what iperf3 --json prints
     others           tables whose columns --columns names
-
-    Sources that the store has already are not read again; the same test from another source changes nothing.
 
     Exit code 1: more than --max-bad of the results could not be read; the others were stored.
     """

@@ -33,7 +33,7 @@ _FIT = click.Choice(["compatible", "exact"])
     help="Relative difference to ignore.",
 )
 @click.option("--any-device", is_flag=True, help="Compare different models of devices too.")
-@click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def compare(
     results: tuple[str, ...],
     method: str,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from brimful.cli.option_lists import in_order
 from brimful.errors import BrimfulError, UsageError
 
 if TYPE_CHECKING:
@@ -28,8 +29,7 @@ _MOST_FILES = 20_000
 
 def rule_options(function: _Command) -> _Command:
     """Add the options that say what to solve."""
-    return _with_options(
-        function,
+    return in_order(
         click.option(
             "--rule", "rules", multiple=True, metavar="RULE", help="Solve this: name=NAME,TARGET; see solve -h."
         ),
@@ -49,7 +49,7 @@ def rule_options(function: _Command) -> _Command:
             metavar="FRACTION",
             help="Least isolation that counts as such.  [default: the file's]",
         ),
-    )
+    )(function)
 
 
 def _percentile(_context: click.Context, _parameter: click.Parameter, text: str | None) -> str | None:
@@ -69,8 +69,7 @@ def _percentile(_context: click.Context, _parameter: click.Parameter, text: str 
 
 def method_options(function: _Command) -> _Command:
     """Add the options that say how to solve."""
-    return _with_options(
-        function,
+    return in_order(
         click.option(
             "--fit",
             "method",
@@ -86,13 +85,7 @@ def method_options(function: _Command) -> _Command:
             show_default=True,
             help="Bootstrap resamples for the intervals; 0: no intervals.",
         ),
-    )
-
-
-def _with_options(function: _Command, *options: Callable[[_Command], _Command]) -> _Command:
-    for option in reversed(options):
-        function = option(function)
-    return function
+    )(function)
 
 
 def split_job_spec(arguments: tuple[str, ...]) -> tuple[list[Path], str | None]:

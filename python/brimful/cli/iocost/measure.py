@@ -37,10 +37,10 @@ _WORKING_SET = {False: "16G", True: "4G"}
     help="What the tester does between IOs.  [default: spin if there are two processors]",
 )
 @click.option("--dry-run", is_flag=True, help="Print the steps and how long they take, and touch nothing.")
-@click.option("--resume", is_flag=True, help="Continue the newest measurement that had the same options.")
-@click.option("--out", type=click.Path(path_type=Path), help="Directory of the record.  [default: a new one in runs/]")
+@click.option("--resume", is_flag=True, help="Continue the last run that had the same options.")
+@click.option("--out", type=click.Path(path_type=Path), help="Directory of the record. Default: a new one under runs/.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
-@click.option("--json", "as_json", is_flag=True, help="Print solutions, series and remarks as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @output_options
 def measure(
     device: str,
@@ -57,10 +57,8 @@ def measure(
 
     Six probes in a closed loop give the model. Searches find the loads at which all, 99.9 % and 99 % of the IOs are
     done by the deadline; their latencies give the QoS. With io.cost in the kernel, the greatest vrate is searched at
-    which a group of processes is protected from another. All settings are restored at the end, also after an error. The
-    commands tune, export, apply, compare and report take the record. Reads never write. Needs root.
-
-    Exit code: 0 a solution was found, 1 none was, 2 wrong usage, 3 measuring failed, 130 interrupted.
+    which a group of processes is protected from another. All settings are restored at the end, also after an error.
+    Reads never write. Needs root. Exit code 1: no solution was found.
     """
     from brimful.iocost.measure import plan
     from brimful.iocost.measure.run import lacks, open_controller
@@ -92,9 +90,7 @@ def measure(
         )
         lacking = lacks(disk, reason, quick=quick)
         if dry_run:
-            click.echo(plan.render(steps), nl=False)
-            for text in lacking:
-                click.echo(f"not measured: {text}")
+            click.echo(plan.render(steps) + "".join(f"not measured: {text}\n" for text in lacking), nl=False)
             return 0
         run = perform(
             wanted,

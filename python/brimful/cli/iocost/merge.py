@@ -30,7 +30,7 @@ from brimful.cli.iocost.outputs import Outputs, output_options, show, write
 )
 @method_options
 @output_options
-@click.option("--json", "as_json", is_flag=True, help="Print what was merged, and its solutions, as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def merge(
     results: tuple[Path, ...],
     out: Path | None,
@@ -46,8 +46,7 @@ def merge(
 ) -> int:
     """Merge RESULTs: files, or directories of them.
 
-    Results are grouped by benchmark version and settings, memory profile, device model and firmware. vrate is relative
-    to each result's own base model: where these differ much within a group, so do the speeds behind one vrate.
+    Results are grouped by benchmark version and settings, memory profile, device model and firmware.
     """
     from brimful.iocost import merge as merging
     from brimful.iocost.analysis import analyse

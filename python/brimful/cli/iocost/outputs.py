@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import msgspec
 
+from brimful.cli.option_lists import in_order
 from brimful.errors import UsageError
 
 if TYPE_CHECKING:
@@ -44,15 +45,14 @@ class Outputs(msgspec.Struct, frozen=True):
             message = f"{wanted[0]}: one file holds one result, but there are {len(runs)}; give them one at a time"
             raise UsageError(message)
         (run,) = runs
-        if self.html is not None:
-            from brimful.report.iocost import html
+        from brimful.report import rendering
 
-            write(self.html, html.render(run).encode())
+        if self.html is not None:
+            write(self.html, rendering.page(run).encode())
         if self.pdf is not None:
             from brimful.report import paper
-            from brimful.report.iocost import html
 
-            write(self.pdf, paper.render(html.render(run)))
+            write(self.pdf, paper.render(rendering.page(run)))
         if self.record is not None:
             from brimful.records import encode
 
@@ -64,14 +64,12 @@ class Outputs(msgspec.Struct, frozen=True):
 def output_options(function: _Command) -> _Command:
     """Add the options that name files to write; they are the fields of `Outputs`."""
     options = (
-        click.option("--html", type=_FILE, help="Write one HTML file with all graphs."),
-        click.option("--pdf", type=_FILE, help="Write a PDF with all graphs."),
+        click.option("--html", type=_FILE, help="Write one HTML file."),
+        click.option("--pdf", type=_FILE, help="Write the same as a PDF."),
         click.option("--record", type=_FILE, help="Write the records (JSON Lines), for report and compare."),
         click.option("--series", type=_FILE, help="Write the series as a table: .csv or .parquet."),
     )
-    for option in reversed(options):
-        function = option(function)
-    return function
+    return in_order(*options)(function)
 
 
 def terminal_columns() -> int | None:

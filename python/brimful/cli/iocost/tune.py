@@ -17,7 +17,7 @@ from brimful.cli.iocost.outputs import Outputs, output_options, show
 @output_options
 @click.option("--graphs", is_flag=True, help="Draw the series and their lines as text, before the solutions.")
 @click.option("--summary", is_flag=True, help="A line a result; of a single one, the numbers that matter.")
-@click.option("--json", "as_json", is_flag=True, help="Print solutions, series, lines and remarks as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def tune(
     results: tuple[str, ...],
     rules: tuple[str, ...],
@@ -56,7 +56,7 @@ def tune(
 @rule_options
 @method_options
 @output_options
-@click.option("--json", "as_json", is_flag=True, help="Print solutions, series, lines and remarks as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def solve(
     results: tuple[str, ...],
     rules: tuple[str, ...],

@@ -54,13 +54,11 @@ def add(
     """Put RUNs, a table or files of other tools into STORE, which is made if there is none.
 
     RUNs are searches, campaigns, live comparisons, delay runs and block devices. Several values of a version count as
-    one, their median, with the spread beside it. What is in the store already is not added again, so a table that has
-    grown can be added as a whole. Nothing in a store is ever changed.
+    one, their median. What is in the store already is not added again. The version of a RUN is its label `version` or
+    `firmware`, or what its device reports; of a live comparison the build that is compared; otherwise each run is a
+    version of its own.
 
-    The version of a RUN is its label `version` or `firmware`, or what its device reports; of a live comparison the
-    build that is compared; otherwise each run is a version of its own.
-
-    Exit code: 0 all was added, 2 a run or file could not be used; the others were added.
+    Exit code 2: a run or file could not be used; the others were added.
     """
     if not (runs or csv_file or files):
         message = "nothing to add: give RUNs, a table with --csv, or files with --format and --file"

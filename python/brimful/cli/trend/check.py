@@ -29,9 +29,9 @@ _MOST_SHOWN = 40
 @click.option(
     "--bisect",
     metavar="OPTIONS",
-    help="Then find the version of each regression: options of brimful bisect, without --good and --bad.",
+    help="Then bisect each regression, with these options of brimful bisect.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @junit_option("trend", "series")
 @click.option(
     "--prometheus",
@@ -50,14 +50,12 @@ def check(
     prometheus: Path | None,
     **options: Any,  # noqa: ANN401 - those of the settings
 ) -> int:
-    """Say what state each series of STORE is in after its newest version, and keep what was said in the store.
+    """Say what state each series of STORE is in after its newest version, and keep it in the store.
 
     A series is a regression from the version on at which its level got worse by more than the tolerance, until a later
     level is as good as before or somebody accepts it. A value beyond 3 standard deviations is a suspicion until a
-    change of level is found or the next value is normal. Changes of one version in several series are one finding.
-
-    The more series there are, the stricter is the judgement of each, so that a check reports no more false changes
-    than --false-alarms, on average.
+    change of level is found or the next value is normal. Changes of one version in several series are one finding. The
+    more series there are, the stricter is the judgement of each.
 
     Exit code, by the worst state: 0 normal, progression or accepted; 1 regression; 3 the newest version has no value;
     4 suspected regression or progression.

@@ -16,8 +16,8 @@ def page(store: Path, directory: Path) -> None:
     """Write what `brimful trend check` said of STORE into DIR, as a site that needs no server and no network.
 
     `index.html` has the findings, the largest first, and each series with its figure; `feed.xml` is an Atom feed of the
-    findings, `badge.svg` the state in a few words. A site that is there is brought up to date; what is in DIR is whole
-    at any time. Reports of runs are linked where they are files, as seen from DIR.
+    findings, `badge.svg` the state in a few words. What is in DIR is whole at any time. Reports of runs are linked
+    where they are files, as seen from DIR.
     """
     from brimful.report.trend import site
     from brimful.trend.store import Store

@@ -16,12 +16,12 @@ from brimful.errors import one_line
 @store_argument
 @series_option
 @settings_options
-@click.option("--json", "as_json", is_flag=True, help="Print the reports as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def replay(store: Path, patterns: tuple[str, ...], as_json: bool, **options: Any) -> None:  # noqa: ANN401
     """Say what would have been reported after each version of each series of STORE, with the settings given here.
 
-    Each change is listed with the version after which it was first reported and the one after which it no longer was,
-    if there is one. What people accepted is not taken into account.
+    Each change is listed with the version after which it was first reported, and the one after which it no longer was.
+    What people accepted is not taken into account.
     """
     import msgspec
 

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from brimful.cli import values
+from brimful.cli.option_lists import in_order
 from brimful.errors import UsageError, one_line
 from brimful.trend.judgement import Settings
 from brimful.trend.store import Store
@@ -29,28 +30,24 @@ series_option = click.option(
 
 def settings_options(command: Command) -> Command:
     """Add how series are judged."""
-    for option in reversed(
-        [
-            click.option(
-                "--tolerance",
-                metavar="RATIO",
-                callback=values.small_ratio,
-                default="1%",
-                show_default=True,
-                help="Relative change that does not matter.",
-            ),
-            click.option(
-                "--false-alarms",
-                type=click.FloatRange(min=0, min_open=True, max=1e6),
-                default=Settings().false_alarms,
-                show_default=True,
-                metavar="NUMBER",
-                help="Changes that a check of all series may report falsely, on average.",
-            ),
-        ]
-    ):
-        command = option(command)
-    return command
+    return in_order(
+        click.option(
+            "--tolerance",
+            metavar="RATIO",
+            callback=values.small_ratio,
+            default="1%",
+            show_default=True,
+            help="Relative change that does not matter.",
+        ),
+        click.option(
+            "--false-alarms",
+            type=click.FloatRange(min=0, min_open=True, max=1e6),
+            default=Settings().false_alarms,
+            show_default=True,
+            metavar="NUMBER",
+            help="Changes that a check of all series may report falsely, on average.",
+        ),
+    )(command)
 
 
 def chosen(store: Store, patterns: Sequence[str]) -> frozenset[int] | None:

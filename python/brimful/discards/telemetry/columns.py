@@ -109,50 +109,60 @@ def sort_out(
     file_of_line
         Which of a number of files each line is from, where files may call two metrics the same.
     """
-    counted = "counter" in columns.samples
     places, place = _places(columns)
     metric = np.array([CODES.get(name, -1) for name in columns.names["metric"][0]])[columns.names["metric"][1]]
-    good = np.ones(len(columns.line), bool)
-
-    def refuse(wrong: NDArray[np.bool_], reason: str) -> None:
-        nonlocal good
-        for number in columns.line[wrong & good]:
-            refused[int(number)] = reason
-        good = good & ~wrong
-
-    for code, known in enumerate(places):
-        if isinstance(known, str):
-            refuse(place == code, known)
-        elif _SECOND.search(known[0]):
-            decoded.notes.append(_second(known[0]))
-    refuse(metric < 0, "has no metric of a switch")
     line_of_sample = np.repeat(np.arange(len(columns.line)), columns.length)
-    timestamp = columns.samples["timestamp"]
-    for reason, wrong in wrong_clocks(timestamp, latest_s):
-        if wrong.any():
-            refuse(np.bincount(line_of_sample[wrong], minlength=len(good)) > 0, reason)
-    taken = np.ones(len(timestamp), bool)
-    if not counted:
-        # A line spans an hour: one value that is none does not make the others wrong.
-        value = columns.samples["value"]
-        missing = np.isnan(value)
-        if missing.any():
-            decoded.left_out[MISSING] += int(missing.sum())
-        taken = (value >= 0) & np.isfinite(value)
-        for number in columns.line[np.unique(line_of_sample[~taken & ~missing])]:
-            refused.setdefault(int(number), "a value is not a count: this sample is left out")
+    wrong = [(place == code, known) for code, known in enumerate(places) if isinstance(known, str)]
+    decoded.notes += [_second(known[0]) for known in places if not isinstance(known, str) and _SECOND.search(known[0])]
+    wrong.append((metric < 0, "has no metric of a switch"))
+    for reason, samples in wrong_clocks(columns.samples["timestamp"], latest_s):
+        if samples.any():
+            wrong.append((np.bincount(line_of_sample[samples], minlength=len(place)) > 0, reason))
+    good = _refuse(columns, wrong, refused)
+    taken = _counts(columns, line_of_sample, refused, decoded) & good[line_of_sample]
     if file_of_line is not None:
         first = np.cumsum(columns.length) - columns.length
-        started = np.where(columns.length > 0, np.append(timestamp, 0)[first], 0)
+        started = np.where(columns.length > 0, np.append(columns.samples["timestamp"], 0)[first], 0)
         metric = _unlabelled(metric, file_of_line * len(places) + place, started)
-
-    taken &= good[line_of_sample]
     chosen = slice(None) if taken.all() else np.flatnonzero(taken)
     line_of_sample = line_of_sample[chosen]
-    rows = empty_rows(len(line_of_sample))
-    rows["metric"] = metric[line_of_sample]
-    at_us = timestamp[chosen] * SECOND_US
-    if counted:
+    put(decoded, _rows(columns, metric[line_of_sample], chosen), place[line_of_sample], places)
+
+
+def _refuse(
+    columns: Columns, wrong: Iterable[tuple[NDArray[np.bool_], str]], refused: dict[int, str]
+) -> NDArray[np.bool_]:
+    """Refuse lines, each for the first reason that holds for it; gives which are good."""
+    good = np.ones(len(columns.line), bool)
+    for lines, reason in wrong:
+        for number in columns.line[lines & good]:
+            refused[int(number)] = reason
+        good &= ~lines
+    return good
+
+
+def _counts(
+    columns: Columns, line_of_sample: NDArray[np.intp], refused: dict[int, str], decoded: Decoded
+) -> NDArray[np.bool_]:
+    """Give which samples are counts; those of counters all are."""
+    if "counter" in columns.samples:
+        return np.ones(len(line_of_sample), bool)
+    # A line spans an hour: one value that is none does not make the others wrong.
+    value = columns.samples["value"]
+    missing = np.isnan(value)
+    if missing.any():
+        decoded.left_out[MISSING] += int(missing.sum())
+    counts: NDArray[np.bool_] = (value >= 0) & np.isfinite(value)
+    for number in columns.line[np.unique(line_of_sample[~counts & ~missing])]:
+        refused.setdefault(int(number), "a value is not a count: this sample is left out")
+    return counts
+
+
+def _rows(columns: Columns, metric: NDArray[Any], chosen: slice | NDArray[np.intp]) -> NDArray[Any]:
+    rows = empty_rows(len(metric))
+    rows["metric"] = metric
+    at_us = columns.samples["timestamp"][chosen] * SECOND_US
+    if "counter" in columns.samples:
         rows["kind"] = DELTA
         rows["end_us"] = at_us
         rows["delivered"] = columns.samples["value"][chosen]
@@ -162,7 +172,7 @@ def sort_out(
         rows["start_us"] = at_us
         rows["end_us"] = at_us + BIN_US
         rows["value"] = columns.samples["value"][chosen]
-    put(decoded, rows, place[line_of_sample], places)
+    return rows
 
 
 def wrong_clocks(timestamp: NDArray[Any], latest_s: float) -> Iterable[tuple[str, NDArray[np.bool_]]]:

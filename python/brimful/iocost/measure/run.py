@@ -160,7 +160,7 @@ class _Measurement:
         self._disk, self._steps, self._controller, self._wanted = disk, steps, controller, wanted
         self._write_record, self._note = write, note
         self._trials = list(file.trials)
-        self._done = {record.name: record for record in file.others if isinstance(record, Done)}
+        self._done = {record.name: record for record in file.of(Done)}
         ends = [end.search_s for end in file.ends] + [done.start_s + done.elapsed_s for done in self._done.values()]
         self._start_s = time.monotonic() - max(ends, default=0.0)
 

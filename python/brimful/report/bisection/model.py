@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from brimful.errors import RecordError
 from brimful.records import Bisected, BisectionPlan, Build, RunFile, Visit
 from brimful.report import blocks, facts, words
 from brimful.report.bisection import figures
@@ -68,26 +67,23 @@ def plan_of(file: RunFile) -> BisectionPlan:
     RecordError
         When the record does not say.
     """
-    if file.run.bisection is None or len(file.run.bisection.versions) < 2:
-        message = f"{file.path}:1: the run is of the subject 'bisection', but does not say what was measured"
-        raise RecordError(message)
-    return file.run.bisection
+    plan = file.run.bisection
+    return file.planned(plan if plan and len(plan.versions) > 1 else None)
 
 
 def answer_of(file: RunFile) -> Bisected | None:
     """Give the answer of a run, of a resumed one the last."""
-    found = [record for record in file.others if isinstance(record, Bisected)]
-    return found[-1] if found else None
+    return next(iter(file.latest(Bisected)), None)
 
 
 def visits_of(file: RunFile) -> list[Visit]:
     """Give the visits of a run in their order."""
-    return [record for record in file.others if isinstance(record, Visit)]
+    return file.of(Visit)
 
 
 def builds_of(file: RunFile) -> list[Build]:
     """Give the builds that were made, or failed, in their order."""
-    return [record for record in file.others if isinstance(record, Build)]
+    return file.of(Build)
 
 
 def name(plan: BisectionPlan, number: int) -> str:

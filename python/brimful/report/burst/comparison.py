@@ -38,7 +38,7 @@ def compare_runs(new: Sequence[RunFile], baseline: Sequence[RunFile], *, toleran
 
 
 def _check_alike(files: Sequence[RunFile]) -> None:
-    loads = {file.run.burst.load for file in files if file.run.burst is not None}
+    loads = {model.plan_of(file).load for file in files}
     if len(loads) > 1:
         shown = ", ".join(format_load(load, digits=6) for load in sorted(loads))
         message = f"bursts of different loads cannot be compared: {shown}; give the runs the same --max-load"

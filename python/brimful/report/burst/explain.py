@@ -11,11 +11,12 @@ def explain(file: RunFile) -> str:
     """Say burst by burst how each test came to its end."""
     lines = []
     tests = {test.test: test for test in model.tests_of(file)}
-    for number in sorted({trial.round or 0 for trial in file.counted()}):
+    bursts = model.bursts_of(file)
+    for number in sorted({trial.round or 0 for trial in bursts}):
         done = tests.get(number)
         ended = "has not ended" if done is None else f"longest burst without loss: {words.group(done.frames)} frames"
         lines.append(f"test {number + 1}: {ended}")
-        for trial in file.counted():
+        for trial in bursts:
             if trial.round == number:
                 lines.append(f"  {_what_became_of(trial)}")
     return "\n".join(lines) or "No burst was sent."

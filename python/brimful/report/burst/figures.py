@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from brimful.records import RunFile
+from collections.abc import Sequence
+
+from brimful.records import Trial
 from brimful.report import palette, words
 from brimful.report.figures import WIDE, Size, arrange, figure_of, to_svg
 from brimful.report.palette import DASHED
@@ -11,17 +13,16 @@ LOGARITHMIC_FROM = 100
 """The axis of frames is logarithmic where the longest burst is this many times the shortest."""
 
 
-def draw_bursts(file: RunFile, size: Size = WIDE) -> str:
+def draw_bursts(trials: Sequence[Trial], size: Size = WIDE) -> str:
     """Draw the length of each burst in its order, those with and without loss apart.
 
     Parameters
     ----------
-    file
-        A record with the subject ``burst``.
+    trials
+        The bursts.
     size
         `WIDE` or `NARROW`.
     """
-    trials = [trial for trial in file.counted() if trial.burst]
     colour = palette.goal_colour(0)
     with figure_of(size, "bursts", size.height_in * 0.75) as figure:
         axes = figure.subplots()

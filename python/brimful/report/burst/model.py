@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from brimful.errors import RecordError
-from brimful.records import Burst, BurstPlan, BurstTest, RunFile
+from brimful.records import Burst, BurstPlan, BurstTest, RunFile, Trial
 from brimful.report import blocks, facts, ports, words
 from brimful.report.blocks import Card, Document, Figure, Sentence, Table
 from brimful.report.burst import figures
@@ -31,7 +30,7 @@ def build(file: RunFile) -> Document:
     RecordError
         When the record has no plan of such a run.
     """
-    plan = plan_of(file)
+    plan = file.planned(file.run.burst)
     result, tests = result_of(file), tests_of(file)
     shown = [NO_RESULT] if result is None else [bursts_tried(file), _result(file, plan, result), tests_table(file)]
     return Document(
@@ -50,35 +49,40 @@ def build(file: RunFile) -> Document:
 
 
 def plan_of(file: RunFile) -> BurstPlan:
-    """Give what a run set out to measure.
+    """Give what a run measured, at the load that its tester could offer.
 
     Raises
     ------
     RecordError
         When the record does not say.
     """
-    if file.run.burst is None:
-        message = f"{file.path}:1: the run is of the subject 'burst', but does not say what was measured"
-        raise RecordError(message)
-    return file.run.burst
+    return file.planned(file.run.burst).below(file.ceiling)
 
 
 def result_of(file: RunFile) -> Burst | None:
     """Give the result of a run, of a resumed one the last."""
-    found = [record for record in file.others if isinstance(record, Burst)]
-    return found[-1] if found else None
+    return next(iter(file.latest(Burst)), None)
 
 
 def tests_of(file: RunFile) -> list[BurstTest]:
-    """Give the tests of a run in their order."""
-    return [record for record in file.others if isinstance(record, BurstTest)]
+    """Give the tests of a run in their order, at the load that its tester could offer."""
+    plan = plan_of(file)
+    load = None if plan.asked is None else plan.load
+    return [record for record in file.of(BurstTest) if record.load == load]
+
+
+def bursts_of(file: RunFile) -> list[Trial]:
+    """Give the bursts that count, at the load that the tester could offer."""
+    load = plan_of(file).load
+    return [trial for trial in file.counted() if trial.burst and trial.load <= load]
 
 
 def headline(file: RunFile) -> str:
     """Say the result in one line."""
-    result, plan = result_of(file), file.run.burst
-    if result is None or plan is None:
+    result = result_of(file)
+    if result is None:
         return "no result"
+    plan = plan_of(file)
     least = "at least " if result.at_limit else ""
     buffer_s = result.corrected_buffer_s
     said = "" if buffer_s is None else f", corrected buffer time {least}{format_delay(buffer_s)}"
@@ -89,7 +93,7 @@ def bursts_tried(file: RunFile) -> Figure:
     """Give the figure of every burst."""
     return Figure(
         title="Bursts tried",
-        draw=partial(figures.draw_bursts, file),
+        draw=partial(figures.draw_bursts, bursts_of(file)),
         caption="Each burst in its order: full marks lost nothing, hollow ones lost frames. Dashed lines separate the"
         " tests.",
         key="tests-figure",
@@ -159,7 +163,7 @@ def _buffer(seconds: float, load: float) -> str:
 
 def _test_row(file: RunFile, test: BurstTest) -> list[str]:
     lossy = "none up to the limit" if test.lossy is None else words.group(test.lossy)
-    bursts = sum(trial.round == test.test for trial in file.counted())
+    bursts = sum(trial.round == test.test for trial in bursts_of(file))
     return [str(test.test + 1), words.group(test.frames), lossy, str(bursts)]
 
 
@@ -192,7 +196,7 @@ def set_up(file: RunFile, plan: BurstPlan) -> list[tuple[str, str]]:
         attempts += f" with loss verification: a lossy burst is offered {plan.attempts} times"
     return [
         ("Device", run.measurer.spec or "not recorded"),
-        ("Load of bursts", format_load(plan.load, run.load_unit, digits=6)),
+        ("Load of bursts", blocks.load_offered(plan.load, plan.asked, run.load_unit)),
         ("Throughput", throughput),
         ("Tests (N)", str(plan.tests)),
         ("Search", attempts),

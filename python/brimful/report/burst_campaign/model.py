@@ -77,12 +77,12 @@ def explain(file: RunFile) -> str:
 def _table(file: RunFile) -> Block:
     if not file.members:
         return Sentence("There is no result: no frame size came to its end.")
-    rows = [_row(member) for member in file.members]
+    rows = [_row(file, member) for member in file.members]
     return Table(title="Longest burst without loss", names=NAMES, rows=rows, key="results")
 
 
 def _section(member: Member, file: RunFile) -> Section:
-    plan, result = one_size.plan_of(file), one_size.result_of(file)
+    plan, result = file.planned(file.run.burst), one_size.result_of(file)
     shown = [one_size.NO_RESULT] if result is None else [one_size.bursts_tried(file), one_size.tests_table(file)]
     size = size_of(member)
     own = [group for group in facts.set_up(file.run, facts.device(file.run, file.trials)) if group[0] not in _OF_ALL]
@@ -159,11 +159,10 @@ def _outcome(file: RunFile) -> str:
     return f"{said}; the campaign {how}."
 
 
-def _row(member: Member) -> list[str]:
-    plan = None if member.run is None else member.run.burst
-    if member.run is None or plan is None:
+def _row(file: RunFile, member: Member) -> list[str]:
+    if member.run is None or member.run.burst is None:
         return [size_of(member), *[_NOTHING] * (len(NAMES) - 1)]
-    unit = member.run.load_unit
+    unit, plan = member.run.load_unit, one_size.plan_of(_as_file(file, member, member.run))
     throughput = _NOTHING if plan.throughput is None else format_load(plan.throughput, unit)
     cells = [_NOTHING] * len(one_size.RESULT_NAMES)
     if member.burst is not None:
@@ -177,12 +176,12 @@ def _remarks(member: Member) -> list[str]:
 
 
 def _notes(files: Sequence[RunFile]) -> list[str]:
-    said = (one_size.notes(file, one_size.plan_of(file), one_size.result_of(file)) for file in files)
+    said = (one_size.notes(file, file.planned(file.run.burst), one_size.result_of(file)) for file in files)
     deviations = (f"Deviation: {text}." for file in files for text in file.run.deviations)
     return list(dict.fromkeys([*(note for notes in said for note in notes), *deviations]))
 
 
 def _common(files: Sequence[RunFile]) -> list[tuple[str, str]]:
-    set_ups = [one_size.set_up(file, one_size.plan_of(file)) for file in files]
+    set_ups = [one_size.set_up(file, file.planned(file.run.burst)) for file in files]
     alike = [row for row in set_ups[0] if all(row in other for other in set_ups)] if set_ups else []
     return [row for row in alike if row[0] not in _SHOWN_ELSEWHERE]

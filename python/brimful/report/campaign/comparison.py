@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from brimful.errors import UsageError
 from brimful.records import Member, Run, RunFile
+from brimful.report import rendering
+from brimful.report.blocks import Bullets, Document, Table
 from brimful.report.campaign.model import entries
 from brimful.report.compared import Compared, Outcome, refuse_repeated
-from brimful.report.lines import WIDTH, bullets, table, wrap
-from brimful.report.styles import Style, plain
 from brimful.report.throughput import comparison
-from brimful.report.throughput.comparison import CHANGE, ComparisonReport, GoalComparison, range_title, signed
-from brimful.report.throughput.comparison_text import ROLES
-from brimful.report.web_page import render_page
+from brimful.report.throughput.compared import ROLES
+from brimful.report.throughput.comparison import CHANGE, IN_WORDS, ComparisonReport, GoalComparison, range_title, signed
 from brimful.statistics.comparison import DEFAULT_TOLERANCE
 from brimful.units import format_load, format_ratio
 
@@ -131,11 +128,12 @@ def compare_runs(new: Sequence[RunFile], baseline: Sequence[RunFile], *, toleran
     for side in (new, baseline):
         refuse_repeated(side)
     found = build(new, baseline, tolerance=tolerance)
+    shown = document(found)
     return Compared(
         regressed=found.regressed,
-        text=lambda style, columns: render(found, style=style, columns=columns),
-        json=lambda: to_json(found),
-        page=lambda: _page(found),
+        text=lambda style, columns: rendering.text_of(shown, style=style, columns=columns),
+        json=lambda: rendering.facts_as_json(shown),
+        page=lambda: rendering.page_of(shown),
         outcomes=[
             Outcome(name=f"{cell.title}, {goal.goal.name}", comparison=goal.comparison, sentence=goal.sentence)
             for cell in found.cells
@@ -152,67 +150,47 @@ def _incomplete(lost: Sequence[str]) -> str | None:
     return f"the new campaigns have no value of {lost[0]}{more}, which the baseline has; resume them or make them anew"
 
 
-def render(found: CampaignComparison, *, style: Style = plain, columns: int = WIDTH) -> str:
-    """Write the comparison for a terminal: a table of all cells, and a sentence for each goal of each."""
-    names, rows = _table(found)
-    sentences = [
-        _sentence(f"{cell.title}, {goal.goal.name}", goal, style, columns)
-        for cell in found.cells
-        for goal in cell.comparison.goals
-    ]
-    blocks = [
-        f"{style(_TITLE, 'title')}\n{style(wrap(_scope(found), 0, columns=columns), 'faint')}",
-        table([names, *rows], right=range(2, 8), indent=0, columns=columns, lead=2),
-        "\n".join(sentences),
-        *(bullets(title, entries, style, columns) for title, entries in _lists(found)),
-    ]
-    return "\n\n".join(block for block in blocks if block) + "\n"
-
-
-def _page(found: CampaignComparison) -> str:
-    from brimful.report.throughput.comparison_html import VERDICTS
-
-    names, rows = _table(found)
-    return render_page(
-        Path(__file__).with_name("comparison.html"),
-        title=_TITLE,
-        scope=_scope(found),
-        regressed=found.regressed,
-        cells=found.cells,
-        verdicts=VERDICTS,
-        names=names,
-        rows=rows,
-        lists=_lists(found),
-    )
-
-
-_TITLE = "Campaign against campaign"
-
-
-def _scope(found: CampaignComparison) -> str:
-    return f"mean conditional throughput; {CHANGE}; tolerance {format_ratio(found.tolerance)}"
-
-
-def _table(found: CampaignComparison) -> tuple[list[str], list[list[str]]]:
-    goals = [goal for cell in found.cells for goal in cell.comparison.goals]
-    names = ["measurer and size", "goal", "new", "runs", "baseline", "runs", "change", range_title(goals)]
-    return names, [_row(cell, goal) for cell in found.cells for goal in cell.comparison.goals]
-
-
-def _lists(found: CampaignComparison) -> list[tuple[str, list[str]]]:
-    return [
+def document(found: CampaignComparison) -> Document:
+    """Give what is shown of a comparison: a table of all searches, and a sentence for each goal of each."""
+    goals = [(cell, goal) for cell in found.cells for goal in cell.comparison.goals]
+    lists = [
         ("Only in the new ones", found.only_new),
         ("Only in the baseline", found.only_baseline),
         ("Not compared", found.not_compared),
         ("Searches without a value, left out", found.left_out),
     ]
-
-
-def to_json(found: CampaignComparison) -> str:
-    """Write the comparison as one JSON object of kind ``campaign-comparison``."""
-    facts: dict[str, Any] = {"kind": "campaign-comparison", "regressed": found.regressed}
-    facts.update(msgspec.to_builtins(found))
-    return msgspec.json.format(msgspec.json.encode(facts), indent=2).decode()
+    spans = range_title([goal for _, goal in goals])
+    return Document(
+        run=None,
+        kind="Comparison",
+        title="Campaign against campaign",
+        outcome="At least one goal has got worse."
+        if found.regressed
+        else "No goal has got worse beyond the tolerance.",
+        how=f"mean conditional throughput; {CHANGE}; tolerance {format_ratio(found.tolerance)}",
+        blocks=[
+            Table(
+                title="All searches",
+                names=["measurer and size", "goal", "verdict", "new", "runs", "baseline", "runs", "change", spans],
+                rows=[_row(cell, goal) for cell, goal in goals],
+                key="numbers",
+                words=3,
+                badges={IN_WORDS[verdict]: role for verdict, role in ROLES.items()},
+            ),
+            Bullets(
+                title="What they say",
+                entries=[f"{cell.title}, {goal.goal.name}: {goal.sentence}" for cell, goal in goals],
+                key="verdicts",
+            ),
+            *(
+                Bullets(title=title, entries=entries, key=f"list-{number}")
+                for number, (title, entries) in enumerate(lists)
+            ),
+        ],
+        notes=(),
+        warnings=(),
+        data={"kind": "campaign-comparison", "regressed": found.regressed, **msgspec.structs.asdict(found)},
+    )
 
 
 def _cells(files: Sequence[RunFile]) -> dict[Key, list[RunFile]]:
@@ -277,6 +255,7 @@ def _row(cell: CellComparison, goal: GoalComparison) -> list[str]:
     return [
         cell.title,
         goal.goal.name,
+        IN_WORDS[numbers.verdict],
         "unknown" if numbers.mean is None else format_load(numbers.mean, unit),
         str(numbers.runs),
         "unknown" if numbers.baseline_mean is None else format_load(numbers.baseline_mean, unit),
@@ -284,9 +263,3 @@ def _row(cell: CellComparison, goal: GoalComparison) -> list[str]:
         "?" if numbers.ratio is None else signed(numbers.ratio),
         f"{signed(numbers.ratio_least)} to {most}",
     ]
-
-
-def _sentence(name: str, goal: GoalComparison, style: Style, columns: int) -> str:
-    role = ROLES.get(goal.comparison.verdict)
-    text = wrap(f"{name}: {goal.sentence}", 0, hang=2, columns=columns)
-    return style(text[: len(name) + 1], role) + text[len(name) + 1 :] if role else text

@@ -119,7 +119,6 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     warnings: list[str]
     set_up: list[tuple[str, dict[str, object], dict[str, object]]]
     """Measurer, its device and its traffic."""
-    simulated: bool
 
     @property
     def measurers(self) -> list[str]:
@@ -146,7 +145,7 @@ def build(file: RunFile) -> Report:
         run=run,
         title=_title(run, size_name),
         size_name=size_name,
-        outcome=_outcome(file, planned),
+        outcome=_outcome(file, planned, is_simulated=any(facts.is_simulated(found) for found in first_runs.values())),
         planned=planned,
         members=[_member(member, run.goals, places.get(member.name)) for member in members],
         parts=parts,
@@ -160,7 +159,6 @@ def build(file: RunFile) -> Report:
             for measurer in dict.fromkeys(member.measurer for member in members)
             if measurer in first_runs
         ],
-        simulated=any(facts.is_simulated(found) for found in first_runs.values()),
     )
 
 
@@ -198,7 +196,7 @@ def _title(run: Run, size_name: str) -> str:
     return "Campaign: " + ", ".join(parts)
 
 
-def _outcome(file: RunFile, planned: int) -> str:
+def _outcome(file: RunFile, planned: int, *, is_simulated: bool) -> str:
     members = file.members
     end: End | None = file.ends[-1] if file.ends else None
     states = [_state(member) for member in members]
@@ -208,7 +206,8 @@ def _outcome(file: RunFile, planned: int) -> str:
     trials = words.count(sum(member.end.trials for member in members), "trial")
     ended = f"{len(members)} of {words.count(planned, 'search', 'searches')}"
     split = f" ({', '.join(counted)})" if counted else ""
-    return f"The campaign {how}: {ended} ended{split}, {trials} in {format_duration(took)} of searching."
+    said = f"The campaign {how}: {ended} ended{split}, {trials} in {format_duration(took)} of searching."
+    return said + (" Simulated: some of these are results of a formula, not of a device." if is_simulated else "")
 
 
 def _state(member: Member) -> str:

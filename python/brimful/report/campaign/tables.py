@@ -1,10 +1,9 @@
-"""The tables of the report on a campaign, the same for text and HTML."""
+"""The tables of the report on a campaign."""
 
 from __future__ import annotations
 
-import msgspec
-
 from brimful.report import words
+from brimful.report.blocks import Bullets, Table
 from brimful.report.campaign.model import Cell, CellGoal, Report
 from brimful.units import format_delay, format_duration, format_load, format_ratio
 
@@ -12,17 +11,7 @@ NOTHING = "-"
 REGULAR, IRREGULAR, FAILED = "regular", "IRREGULAR", "FAILED"
 
 
-class Table(msgspec.Struct, frozen=True, kw_only=True):
-    """A table as it is shown; the columns from ``words`` on are numbers."""
-
-    key: str
-    title: str
-    heads: list[str]
-    words: int
-    rows: list[list[str]]
-    grouped: bool = True
-    """Whether the first column is the measurer."""
-    note: str = ""
+_BADGES = {REGULAR: "good", IRREGULAR: "bad", FAILED: "bad"}
 
 
 def throughput(report: Report) -> Table:
@@ -49,11 +38,15 @@ def throughput(report: Report) -> Table:
     return Table(
         key="throughput",
         title=f"Throughput, {report.load_scope}",
-        heads=heads,
+        names=heads,
         words=3,
         rows=rows,
-        note="Means over the repeats; the 95 % interval of the throughput has the width between the bounds in it."
-        + (" L2 and L1 are of the throughput, not in total." if in_bits and summed else ""),
+        grouped=True,
+        badges=_BADGES,
+        notes=[
+            "Means over the repeats; the 95 % interval of the throughput has the width between the bounds in it."
+            + (" L2 and L1 are of the throughput, not in total." if in_bits and summed else "")
+        ],
     )
 
 
@@ -81,10 +74,11 @@ def repeatability(report: Report) -> Table:
     return Table(
         key="repeatability",
         title="Repeatability",
-        heads=["measurer", report.size_name, "goal", "runs", "deviation", "of mean", "least", "most", "widths"],
+        names=["measurer", report.size_name, "goal", "runs", "deviation", "of mean", "least", "most", "widths"],
         words=3,
         rows=rows,
-        note="Widths: (most - least) / most, in widths of the goal. One search leaves one width open.",
+        grouped=True,
+        notes=["Widths: (most - least) / most, in widths of the goal. One search leaves one width open."],
     )
 
 
@@ -95,9 +89,9 @@ def searches(report: Report) -> Table:
     return Table(
         key="searches",
         title="Searches, in their order",
-        heads=["search", "result", *merged, "repeat", "trials", "time", "first guess", *names],
+        badges=_BADGES,
+        names=["search", "result", *merged, "repeat", "trials", "time", "first guess", *names],
         words=2,
-        grouped=False,
         rows=[
             [
                 member.name,
@@ -119,9 +113,8 @@ def parts(report: Report) -> Table:
     return Table(
         key="parts",
         title="Parts, each measured by itself",
-        heads=["part", "began", "machine", "labels", "searches"],
+        names=["part", "began", "machine", "labels", "searches"],
         words=4,
-        grouped=False,
         rows=[
             [
                 str(part.part),
@@ -142,9 +135,8 @@ def goals(report: Report) -> Table:
     return Table(
         key="goals",
         title="What each goal asks",
-        heads=["goal", "loss", *(["p99 delay"] if limited else []), "exceed", "trial", "sum", "width"],
+        names=["goal", "loss", *(["p99 delay"] if limited else []), "exceed", "trial", "sum", "width"],
         words=1,
-        grouped=False,
         rows=[
             [
                 goal.name,
@@ -160,7 +152,7 @@ def goals(report: Report) -> Table:
     )
 
 
-def irregular(report: Report) -> list[str]:
+def irregular(report: Report) -> Bullets:
     """Say every irregular result, those of a cell that are alike in one line."""
     said: list[str] = []
     for cell in report.cells:
@@ -169,7 +161,7 @@ def irregular(report: Report) -> list[str]:
             for found in goal.irregular:
                 names.setdefault(f"{goal.goal.name} {found.headline} ({found.reason})", []).append(found.member)
             said += [f"{text}: {', '.join(members)}" for text, members in names.items()]
-    return said
+    return Bullets(title="Irregular results, in no mean", entries=said, key="irregular")
 
 
 def _found(cell: Cell, goal: CellGoal) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from brimful.errors import RecordError
 from brimful.records import Delay, DelayPlan, Run, RunFile
 from brimful.report import blocks, facts, words
 from brimful.report.blocks import Card, Document, Figure, Sentence, Table
@@ -28,10 +27,7 @@ def build(file: RunFile) -> Document:
     RecordError
         When the record has no plan of a delay run.
     """
-    plan = file.run.delay
-    if plan is None:
-        message = f"{file.path}:1: the run is of the subject 'delay', but does not say what was measured"
-        raise RecordError(message)
+    plan = file.planned(file.run.delay)
     delays = sorted(file.delays, key=lambda result: (result.load, DIRECTIONS.index(result.direction)))
     nothing = Sentence("There is no result: too few trials were made.")
     what = "Processing delay: through the device minus over the bare wire"

@@ -99,5 +99,5 @@ def _cells(file: RunFile) -> dict[tuple[str, str, str], str]:
         (table.title, ", ".join(row[: table.words]), head): cell
         for table in tables.make_tables(model.build(file))
         for row in table.rows
-        for head, cell in zip(table.heads[table.words :], row[table.words :], strict=True)
+        for head, cell in zip(table.names[table.words :], row[table.words :], strict=True)
     }

@@ -1,4 +1,4 @@
-"""The tables of the report on discards, for text, pages and PDF alike."""
+"""The tables of the report on discards."""
 
 from __future__ import annotations
 
@@ -6,26 +6,13 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import msgspec
-
 from brimful.records import Finding
+from brimful.report.blocks import Table
 from brimful.report.discards import numbers
 from brimful.report.discards.model import PLACES, Split, View, Window, format_day, number
 from brimful.units import format_load
 
 _COMPARED = {"download_max": "fastest", "download_mean": "mean", "download_median": "median"}
-
-
-class Table(msgspec.Struct, frozen=True, kw_only=True):
-    """Rows of text under heads; all but the first columns hold numbers."""
-
-    key: str
-    title: str
-    heads: list[str]
-    rows: list[list[str]]
-    words: int = 1
-    """The number of columns that hold words, from the left."""
-    note: str = ""
 
 
 def make_tables(view: View) -> list[Table]:
@@ -82,14 +69,17 @@ def _sites(view: View) -> Table:
     ]
     return Table(
         key="sites",
+        words=1,
         title="Discards by site",
-        heads=[head for head, is_shown in zip(heads, columns, strict=True) if is_shown],
+        names=[head for head, is_shown in zip(heads, columns, strict=True) if is_shown],
         rows=rows,
-        note="Days: with telemetry of the uplink. Worst day: the one with the greatest loss ratio. "
-        "Covered: share of their bins with usable samples. "
-        "Begin and stop: where the daily series changes; none where discards never were or never ended. "
-        "Bins with: mean over the days of the share of bins with discards. Retransmitted / discarded: median over days "
-        "with both of the retransmission ratio over the loss ratio.",
+        notes=[
+            "Days: with telemetry of the uplink. Worst day: the one with the greatest loss ratio. "
+            "Covered: share of their bins with usable samples. "
+            "Begin and stop: where the daily series changes; none where discards never were or never ended. "
+            "Bins with: mean over the days of the share of bins with discards. Retransmitted / discarded: median over "
+            "days with both of the retransmission ratio over the loss ratio."
+        ],
     )
 
 
@@ -137,8 +127,9 @@ def _tests(view: View) -> Table:
             )
     return Table(
         key="tests",
+        words=1,
         title="Tests that discards overlap",
-        heads=["site", "tests", "with discards", "without", "unknown", "share of known", "most in a month"],
+        names=["site", "tests", "with discards", "without", "unknown", "share of known", "most in a month"],
         rows=rows,
     )
 
@@ -176,10 +167,10 @@ def _levels(view: View) -> Table:
     return Table(
         key="levels",
         title="Levels before and after",
-        heads=["site", "window", *(head for head, _, _ in columns)],
+        names=["site", "window", *(head for head, _, _ in columns)],
         rows=rows,
         words=2,
-        note="Means of the daily values.",
+        notes=["Means of the daily values."],
     )
 
 
@@ -203,10 +194,10 @@ def _compared(view: View) -> Table:
     return Table(
         key="before-after",
         title="Downloads before and after",
-        heads=["site", "of a client", "clients", *_VERDICT],
+        names=["site", "of a client", "clients", *_VERDICT],
         rows=rows,
         words=2,
-        note=f"{_margin(view.findings('before-after'))} Ratio: after to before, median over all pairs of clients.",
+        notes=[f"{_margin(view.findings('before-after'))} Ratio: after to before, median over all pairs of clients."],
     )
 
 
@@ -225,10 +216,10 @@ def _paired(view: View) -> Table:
     return Table(
         key="before-after-paired",
         title="The same clients before and after",
-        heads=["site", "of a client", "clients", *_VERDICT],
+        names=["site", "of a client", "clients", *_VERDICT],
         rows=rows,
         words=2,
-        note="Signed-rank test on the ratios of clients that are in both windows at the same site.",
+        notes=["Signed-rank test on the ratios of clients that are in both windows at the same site."],
     )
 
 
@@ -277,11 +268,13 @@ def _doses(view: View) -> Table:
     return Table(
         key="dose-response",
         title="Rates of tests with discards, against tests of the same client without",
-        heads=["site", "discards a test", "clients", "tests with / without", "ratio (95 %)", "p", "Holm"],
+        names=["site", "discards a test", "clients", "tests with / without", "ratio (95 %)", "p", "Holm"],
         rows=rows,
         words=2,
-        note="Within hours of the day, from the first day to the last with such tests. No effect of discards can be "
-        "read from it: fast tests fill queues, and full queues slow tests down.",
+        notes=[
+            "Within hours of the day, from the first day to the last with such tests. No effect of discards can be "
+            "read from it: fast tests fill queues, and full queues slow tests down."
+        ],
     )
 
 
@@ -299,14 +292,10 @@ def _split(split: Split) -> Table:
     return Table(
         key=f"split-{split.number}",
         title=split.title,
-        heads=[*split.columns.values(), "days", "least", "median day", "most"],
+        names=[*split.columns.values(), "days", "least", "median day", "most"],
         rows=rows,
         words=len(split.columns),
     )
-
-
-def _mappings(value: object) -> list[Mapping[str, Any]]:
-    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
 
 
 def _excluded(view: View) -> Table:
@@ -322,10 +311,11 @@ def _excluded(view: View) -> Table:
     rows = [[site, *(numbers.count(values.get(kind, 0)) for kind in kinds)] for site, values in counted.items()]
     return Table(
         key="excluded",
+        words=1,
         title="What was left out, and why",
-        heads=["site", *(kind.replace("_", " ") for kind in kinds)],
+        names=["site", *(kind.replace("_", " ") for kind in kinds)],
         rows=rows,
-        note="Samples of the uplink: those that are not used, and all by what is the matter with them.",
+        notes=["Samples of the uplink: those that are not used, and all by what is the matter with them."],
     )
 
 

@@ -15,7 +15,7 @@ from brimful.kernel import MODEL_KEYS, QOS_KEYS
 from brimful.records import Fit, RunFile, Solution
 from brimful.report import facts, words
 from brimful.report.compared import Compared
-from brimful.report.iocost import figures, html
+from brimful.report.iocost import figures, views
 from brimful.report.lines import WIDTH, table
 from brimful.report.styles import Style, plain
 from brimful.statistics.comparison import DEFAULT_TOLERANCE, IMPROVEMENT, REGRESSION, SAME, UNCLEAR
@@ -131,7 +131,7 @@ def build(
     series = dict.fromkeys(series.name for file in [*against, *ours] for series in file.series)
     return Comparison(
         tolerance=tolerance,
-        title=html.device_title(first),
+        title=views.device_title(first),
         ours=[file.run.run_id for file in ours],
         against=[file.run.run_id for file in against],
         notes=_notes(first, [*against[1:], *ours]),

@@ -131,20 +131,6 @@ def sections(panels: Sequence[Panel]) -> list[Group]:
     return [Group(name, groups[name]) for name in order if name in groups]
 
 
-def pages(panels: Sequence[Panel], *, per_page: int = 6) -> list[list[Panel]]:
-    """Lay panels out on pages; what belongs together stays on one page where it fits."""
-    made: list[list[Panel]] = []
-    for _, together in itertools.groupby(panels, key=lambda panel: _family(panel.series.name)):
-        group = list(together)
-        if not made or len(made[-1]) + len(group) > per_page:
-            made.append([])
-        for panel in group:
-            if len(made[-1]) == per_page:
-                made.append([])
-            made[-1].append(panel)
-    return made
-
-
 def canonical(name: str) -> tuple[int, str, float, float, str]:
     """Give what sorts series into the order in which they are shown."""
     first = {"MOF": 0, "isol": 1, "aMOF": 2, "aMOF-delta": 3, "isol-mean": 5, "lat-imp": 6, "work-csv": 7, "missing": 8}
@@ -350,11 +336,6 @@ def _section(name: str) -> str:
     if name.startswith("isol") or name in {"lat-imp", "work-csv", "missing"}:
         return "Protection"
     return "Others"
-
-
-def _family(name: str) -> tuple[str, str]:
-    latency = split_latency(name)
-    return ("", "") if latency is None else (latency[0], latency[2])
 
 
 def _percentile(text: str) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from brimful.errors import RecordError
 from brimful.records import Loss, LossPlan, RunFile
 from brimful.report import blocks, facts, ports, words
 from brimful.report.blocks import Block, Card, Document, Figure, Sentence, Table
@@ -25,10 +24,7 @@ def build(file: RunFile) -> Document:
     RecordError
         When the record has no plan of such a run.
     """
-    plan = file.run.loss
-    if plan is None:
-        message = f"{file.path}:1: the run is of the subject 'loss', but does not say what was measured"
-        raise RecordError(message)
+    plan = file.planned(file.run.loss)
     found = losses_of(file)
     shown: list[Block] = [Sentence("There is no result: no trial was made.")]
     if found:
@@ -45,14 +41,13 @@ def build(file: RunFile) -> Document:
         warnings=[*(warning.text for warning in file.warnings), *ports.remarks(file.trials)],
         machine=blocks.machine(file),
         values="loss ratios",
-        data={"plan": plan, "losses": found},
+        data={"plan": plan, "losses": found, "not_offered": not_offered(file, plan, found)},
     )
 
 
 def losses_of(file: RunFile) -> list[Loss]:
     """Give the loss at each load, the greatest load first; of a resumed run the last."""
-    found = {record.load: record for record in file.others if isinstance(record, Loss)}
-    return [found[load] for load in sorted(found, reverse=True)]
+    return sorted(file.latest(Loss, "load"), key=lambda one: one.load, reverse=True)
 
 
 def line(file: RunFile) -> str:
@@ -63,6 +58,12 @@ def line(file: RunFile) -> str:
     clean = greatest_without_loss(found)
     without = "loss at every load" if clean is None else f"no loss up to {format_load(clean, file.run.load_unit)}"
     return f"{words.share(found[0].ratio)} lost at {format_load(found[0].load, file.run.load_unit)}, {without}"
+
+
+def not_offered(file: RunFile, plan: LossPlan, found: list[Loss]) -> list[float]:
+    """Give the loads that the tester could not offer, the greatest first."""
+    made = {one.load for one in found}
+    return sorted({load for load in plan.loads if load > file.ceiling} - made, reverse=True)
 
 
 def greatest_without_loss(found: list[Loss]) -> float | None:
@@ -117,6 +118,10 @@ def _table(file: RunFile, plan: LossPlan, found: list[Loss]) -> Table:
         ]
         for one in found
     ]
+    reached = format_load(found[0].load, file.run.load_unit)
+    for load in reversed(not_offered(file, plan, found)):
+        cells = [format_load(load, file.run.load_unit), words.share(load / plan.reference)]
+        rows.insert(0, [*cells, f"not offered: the tester reaches {reached}", *["–"] * 4])
     names = ["load", "of the greatest", "lost", "95 % interval", f"{units} lost", f"{units} sent", "trials"]
     return Table(title="Loss rate", names=names, rows=rows, key="results")
 

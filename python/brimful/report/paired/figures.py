@@ -102,7 +102,7 @@ def draw_forwarded(file: RunFile, plan: PairedPlan, size: Size) -> str:
 
 
 def _forwarded(trial: Trial, queue: float) -> float:
-    return trial.load * max(0.0, trial.sent - trial.lost - queue) / max(1, trial.intended)
+    return trial.load * max(0.0, trial.forwarded - queue) / max(1, trial.intended)
 
 
 def _ends_of_rounds(trials: Sequence[Trial]) -> dict[int, float]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from functools import partial
 
-from brimful.errors import RecordError
 from brimful.records import Activation, LossPairs, Pair, PairedPlan, Ratio, RunFile
 from brimful.report import blocks, words
 from brimful.report.blocks import Block, Card, Document, Figure, Sentence, Table
@@ -55,7 +54,7 @@ def build(file: RunFile) -> Document:
         outcome=blocks.outcome(file, "trial"),
         cards=[_card(plan, ratio) for ratio in ratios],
         blocks=_blocks(file, plan, ratios, losses, pairs),
-        notes=_notes(plan, ratios),
+        notes=_notes(file, plan, ratios),
         set_up=_set_up(file, plan),
         warnings=[warning.text for warning in file.warnings],
         machine=blocks.machine(file),
@@ -83,25 +82,23 @@ def plan_of(file: RunFile) -> PairedPlan:
     RecordError
         When the record does not say.
     """
-    if file.run.paired is None or not file.run.paired.devices:
-        message = f"{file.path}:1: the run is of the subject 'comparison', but does not say what was measured"
-        raise RecordError(message)
-    return file.run.paired
+    plan = file.run.paired
+    return file.planned(plan if plan and plan.devices else None)
 
 
 def ratios_of(file: RunFile) -> list[Ratio]:
     """Give the answer for each device, of a resumed run the last."""
-    return list({record.device: record for record in file.others if isinstance(record, Ratio)}.values())
+    return file.latest(Ratio, "device")
 
 
 def losses_of(file: RunFile) -> list[LossPairs]:
     """Give the answer to the second question for each device, of a resumed run the last."""
-    return list({record.device: record for record in file.others if isinstance(record, LossPairs)}.values())
+    return file.latest(LossPairs, "device")
 
 
 def pairs_of(file: RunFile) -> list[Pair]:
     """Give the pairs that count: those since the loads were raised for the last time."""
-    found = [record for record in file.others if isinstance(record, Pair)]
+    found = file.of(Pair)
     last = max((pair.epoch for pair in found), default=0)
     return [pair for pair in found if pair.epoch == last]
 
@@ -322,7 +319,7 @@ def _card(plan: PairedPlan, ratio: Ratio) -> Card:
     )
 
 
-def _notes(plan: PairedPlan, ratios: list[Ratio]) -> list[str]:
+def _notes(file: RunFile, plan: PairedPlan, ratios: list[Ratio]) -> list[str]:
     notes = [
         "The ratio is of what is forwarded under overload, each device at the same factor (1.3) of its own capacity,"
         " without what stands in its queue at the end of a trial; the mean is of logarithms.",
@@ -331,6 +328,11 @@ def _notes(plan: PairedPlan, ratios: list[Ratio]) -> list[str]:
         "A verdict before the end has an error of 1 %, one at the precision of 4 %; the interval of a run that was"
         " ended holds at any time with 95 %. An early verdict leaves a wide interval.",
     ]
+    if file.ceilings:
+        notes.append(
+            "The tester could not offer all loads: a device whose capacity is near what it can offer was overloaded by"
+            " a smaller factor."
+        )
     if any(ratio.tau > 1.5 for ratio in ratios):
         notes.append(
             "tau: the number of pairs in a row that say as much as one, as states of a device last longer than a pair;"
@@ -366,4 +368,4 @@ def _named(plan: PairedPlan) -> str:
 
 
 def _activations(file: RunFile) -> list[Activation]:
-    return [record for record in file.others if isinstance(record, Activation)]
+    return file.of(Activation)

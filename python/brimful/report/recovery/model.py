@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from brimful.errors import RecordError
 from brimful.records import Recovery, RecoveryPlan, RunFile
 from brimful.report import blocks, facts, ports, words
 from brimful.report.blocks import Block, Card, Document, Sentence, Table
@@ -38,10 +37,7 @@ def build(file: RunFile) -> Document:
     RecordError
         When the record has no plan of such a run.
     """
-    plan = file.run.recovery
-    if plan is None:
-        message = f"{file.path}:1: the run is of the subject 'recovery', but does not say what was measured"
-        raise RecordError(message)
+    plan = plan_of(file)
     found = recoveries_of(file)
     shown: list[Block] = [Sentence(f"Average: {average(found)}")]
     if found:
@@ -69,6 +65,17 @@ def build(file: RunFile) -> Document:
     )
 
 
+def plan_of(file: RunFile) -> RecoveryPlan:
+    """Give what a run measured, at the load that its tester could offer.
+
+    Raises
+    ------
+    RecordError
+        When the record does not say.
+    """
+    return file.planned(file.run.recovery).below(file.ceiling)
+
+
 def line(file: RunFile) -> str:
     """Give the result of a run in one line."""
     of = "" if file.run.recovery is None else f" from {file.run.recovery.of}"
@@ -77,7 +84,7 @@ def line(file: RunFile) -> str:
 
 def recoveries_of(file: RunFile) -> list[Recovery]:
     """Give the times of a run, in the order of its rounds."""
-    return [record for record in file.others if isinstance(record, Recovery)]
+    return file.of(Recovery)
 
 
 def average(found: list[Recovery]) -> str:
@@ -107,7 +114,10 @@ def _set_up(file: RunFile, plan: RecoveryPlan) -> list[tuple[str, str]]:
     rows = [
         ("Device", run.measurer.spec or "not recorded"),
         ("Throughput", throughput),
-        ("Load", f"{format_load(plan.load, run.load_unit)} for {format_duration(plan.duration_s)}"),
+        (
+            "Load",
+            f"{blocks.load_offered(plan.load, plan.asked, run.load_unit)} for {format_duration(plan.duration_s)}",
+        ),
     ]
     if plan.load_after is not None:
         probes = f"{format_load(plan.load_after, run.load_unit)}, probes of {format_duration(plan.probe_s)}"

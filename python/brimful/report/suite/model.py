@@ -141,7 +141,7 @@ def _cells(result: Result, row: Callable[[RunFile], list[str]], number: int) -> 
 def _throughput_row(file: RunFile) -> list[str]:
     if not file.goal_results:
         return []
-    (result, *_), unit, most = file.goal_results, file.run.load_unit, file.run.max_load
+    (result, *_), unit, most = file.goal_results, file.run.load_unit, file.max_load
     load = result.conditional_throughput
     if load is None:
         return []
@@ -180,15 +180,15 @@ def _loss_row(file: RunFile) -> list[str]:
 
 def _burst_row(file: RunFile) -> list[str]:
     found = [record for record in file.others if isinstance(record, Burst)]
-    if not found or file.run.burst is None:
+    if not found:
         return []
-    average, least, most, deviation, _, corrected = bursts.result_cells(file.run.burst, found[-1])
+    average, least, most, deviation, _, corrected = bursts.result_cells(bursts.plan_of(file), found[-1])
     return [average, least, most, deviation, corrected]
 
 
 def _recovery_row(file: RunFile) -> list[str]:
     found = recovery.recoveries_of(file)
-    plan = file.run.recovery
+    plan = recovery.plan_of(file)
     if not found or plan is None:
         return []
     return [format_load(plan.load, file.run.load_unit), recovery.average(found), str(len(found))]
@@ -218,7 +218,7 @@ def _throughputs(test: str, results: Sequence[Result]) -> Figure | None:
     if len(known) < 2:
         return None
     limits = [
-        None if result.file is None else facts.theoretical_rate(result.file.run) or result.file.run.max_load
+        None if result.file is None else facts.theoretical_rate(result.file.run) or result.file.max_load
         for result in known
     ]
     unit = known[0].file.run.load_unit if known[0].file is not None else ""

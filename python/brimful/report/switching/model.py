@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from brimful.errors import RecordError
 from brimful.records import RunFile, SwitchingPlan, SwitchingResult, Trial
 from brimful.report import blocks, words
 from brimful.report.blocks import Block, Card, Document, Sentence, Table
@@ -55,8 +54,7 @@ def build(file: RunFile) -> Document:
 
 def results_of(file: RunFile) -> list[SwitchingResult]:
     """Give the results of a run, of a resumed one the last of each name."""
-    found = {record.name: record for record in file.others if isinstance(record, SwitchingResult)}
-    return list(found.values())
+    return file.latest(SwitchingResult, "name")
 
 
 def line(file: RunFile) -> str:
@@ -122,10 +120,7 @@ def _iteration(plan: SwitchingPlan, trial: Trial) -> list[str]:
 
 def _plan(file: RunFile) -> SwitchingPlan:
     plan = file.run.switching
-    if plan is None or plan.test not in TITLES:
-        message = f"{file.path}:1: the run is of the subject 'switching', but does not say what was measured"
-        raise RecordError(message)
-    return plan
+    return file.planned(plan if plan and plan.test in TITLES else None)
 
 
 def _notes(plan: SwitchingPlan) -> list[str]:

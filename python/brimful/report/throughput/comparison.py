@@ -221,14 +221,14 @@ def _span(comparison: Comparison) -> str:
 def headline(report: ComparisonReport) -> str:
     """Say what came out for all goals, in a few words."""
     parts = []
-    for verdict, said in _IN_WORDS.items():
+    for verdict, said in IN_WORDS.items():
         names = [goal.goal.name for goal in report.goals if goal.comparison.verdict == verdict]
         if names:
             parts.append(f"{' and '.join(names)}: {said}")
     return "; ".join(parts)
 
 
-_IN_WORDS = {REGRESSION: "regression", IMPROVEMENT: "improvement", SAME: "the same", UNCLEAR: "inconclusive"}
+IN_WORDS = {REGRESSION: "regression", IMPROVEMENT: "improvement", SAME: "the same", UNCLEAR: "inconclusive"}
 """Verdicts, the worst first."""
 
 

@@ -20,11 +20,11 @@ class Item(msgspec.Struct, frozen=True):
     """Section of the draft or of the RFC."""
     asks: str
     section: str
-    """Anchor of the section of the HTML report that states it."""
+    """Key of what says more about it in a page."""
 
 
 ITEMS: tuple[Item, ...] = (
-    Item("units", 1, "must", "Quantities", "The unit of every quantity.", "quantities"),
+    Item("units", 1, "must", "Quantities", "The unit of every quantity.", "meaning"),
     Item(
         "trial-procedure",
         2,
@@ -39,7 +39,7 @@ ITEMS: tuple[Item, ...] = (
         "must",
         "Trial Load",
         "How traffic that is not constant and even follows the load value.",
-        "traffic",
+        "set-up",
     ),
     Item(
         "load-scope",
@@ -47,7 +47,7 @@ ITEMS: tuple[Item, ...] = (
         "must",
         "Trial Load",
         "Whether loads are per interface, of a subset or in total; the factor to aggregate values.",
-        "quantities",
+        "meaning",
     ),
     Item(
         "traffic-profile",
@@ -55,7 +55,7 @@ ITEMS: tuple[Item, ...] = (
         "must",
         "Traffic Profile",
         "Directions, mesh, modifiers and mix of IP versions, where they apply.",
-        "traffic",
+        "set-up",
     ),
     Item(
         "loss-denominator",
@@ -63,7 +63,7 @@ ITEMS: tuple[Item, ...] = (
         "must",
         "Trial Forwarding Ratio",
         "What the loss ratio is a share of.",
-        "quantities",
+        "meaning",
     ),
     Item(
         "effective-duration",
@@ -71,9 +71,9 @@ ITEMS: tuple[Item, ...] = (
         "must",
         "Trial Effective Duration",
         "How the effective duration comes about where it is not the trial duration.",
-        "procedure",
+        "trials",
     ),
-    Item("width-definition", 20, "must", "Goal Width", "Which quantity serves as width.", "quantities"),
+    Item("width-definition", 20, "must", "Goal Width", "Which quantity serves as width.", "meaning"),
     Item(
         "regular-results",
         27,
@@ -98,7 +98,7 @@ ITEMS: tuple[Item, ...] = (
         "should",
         "Measurer",
         "How duplicates and reordering are handled; the tester measured alone; unsent counted as loss.",
-        "procedure",
+        "trials",
     ),
     Item(
         "configuration",
@@ -115,7 +115,7 @@ ITEMS: tuple[Item, ...] = (
         "must",
         "Security Considerations",
         "A test network apart from production and management; no benchmark-only modes of the device.",
-        "procedure",
+        "set-up",
     ),
     Item(
         "warm-up",
@@ -123,7 +123,7 @@ ITEMS: tuple[Item, ...] = (
         "advice",
         "Consequences",
         "Whether the system under test and the tester were warmed up before the search.",
-        "procedure",
+        "trials",
     ),
     Item("frame-size", None, "should", "RFC 2544 26.1", "The size of the frames.", "rfc2544"),
     Item("theoretical-rate", None, "should", "RFC 2544 26.1", "The limit of the medium at that frame size.", "rfc2544"),

@@ -1,5 +1,7 @@
 //! `brimful-disk`: offers IOs to a block device and speaks the measurer protocol on standard input and output.
 
+#[path = "../../../../documents.rs"]
+mod documents;
 mod options;
 
 use std::io::{self, BufReader, Write};
@@ -13,7 +15,7 @@ use brimful_blockio::{
     create_file, find_steady_state, side_reports, write_once,
 };
 use brimful_trial::program::{die_with_parent, raise_priority, serve, stop_on_signals};
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use serde_json::json;
 
@@ -30,6 +32,12 @@ fn main() -> ExitCode {
         Err(error) if error.use_stderr() => return fail(EXIT_USAGE, &first_paragraph(&error.to_string())),
         Err(help) => help.exit(),
     };
+    if let Some(document) = &options.document {
+        return match document.write(Options::command()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(message) => fail(EXIT_FAILED, &message),
+        };
+    }
     match run(&options) {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Usage(message)) => fail(EXIT_USAGE, &message),

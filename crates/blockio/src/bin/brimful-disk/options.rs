@@ -6,6 +6,8 @@ use brimful_trial::program::parse_time;
 use brimful_trial::{Load, Nanoseconds};
 use clap::{Parser, ValueEnum};
 
+use crate::documents::Document;
+
 /// Memory for buffers where nothing is said of slots; of 4 KiB each, these are 32768 slots.
 const BUFFER_BYTES: u64 = 128 << 20;
 /// More completions do not fit into a ring of the kernel.
@@ -19,9 +21,17 @@ const WORKING_SET: u64 = 16 << 30;
 /// standard output. Exits with 2 if the arguments are wrong or the device must not be used, and with 3 if nothing can be
 /// measured.
 #[derive(Debug, Parser)]
-#[command(version, max_term_width = 100)]
+#[command(
+    name = "brimful-disk",
+    version,
+    max_term_width = 100,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true
+)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Options {
+    #[command(subcommand)]
+    pub(crate) document: Option<Document>,
     /// The block device, or a file.
     #[arg(long, value_name = "PATH", required_unless_present = "create")]
     pub(crate) device: Option<PathBuf>,

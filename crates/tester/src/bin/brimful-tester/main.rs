@@ -2,10 +2,13 @@
 //! or, as `brimful-tester stations`, sends sequences of frames between any number of them.
 
 mod back_ends;
+#[path = "../../../../documents.rs"]
+mod documents;
 mod faults;
 mod options;
 mod settings;
 mod stations;
+mod threads;
 
 use std::io::{self, BufReader, Write};
 use std::process::ExitCode;
@@ -13,11 +16,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use brimful_netdev::{AnyPort, Attachment, BackEnd, Care, Claim, FaultyPort, OpenError, PacketPortOptions, PacketRing};
+use brimful_netdev::{
+    AnyPort, Attachment, BackEnd, Care, Claim, FaultyPort, OpenError, PacketPortOptions, PacketRing, Sender,
+};
 use brimful_tester::{Clock, MonotonicClock, Service, Tester, stay_on};
 use brimful_trial::program::{die_with_parent, raise_priority, serve, stop_on_signals};
-use clap::Parser;
+use clap::{CommandFactory, Parser, Subcommand};
 
+use documents::Document;
 use faults::FaultRequest;
 use options::Options;
 use settings::{Link, Settings};
@@ -32,15 +38,30 @@ const FASTEST: BackEnd = BackEnd::Xdp(Attachment::Native);
 /// What works everywhere and hands over frames at once.
 const PACKET: BackEnd = BackEnd::Packet(PacketRing::Slots);
 
+/// What it does besides trials.
+#[derive(Debug, Subcommand)]
+enum Other {
+    Stations(stations::Options),
+    #[command(flatten)]
+    Document(Document),
+}
+
 fn main() -> ExitCode {
-    if std::env::args().nth(1).is_some_and(|mode| mode == "stations") {
-        return stations::main();
-    }
     let options = match Options::try_parse() {
         Ok(options) => options,
         Err(error) if error.use_stderr() => return fail(EXIT_USAGE, &first_paragraph(&error.to_string())),
         Err(help) => help.exit(),
     };
+    match &options.other {
+        Some(Other::Stations(options)) => return stations::main(options),
+        Some(Other::Document(document)) => {
+            return match document.write(Options::command()) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(message) => fail(EXIT_FAILED, &message),
+            };
+        }
+        None => {}
+    }
     if options.list_back_ends {
         return match back_ends::list(&options.ports, options.care(), &mut io::stdout().lock()) {
             Ok(()) => ExitCode::SUCCESS,
@@ -84,15 +105,15 @@ fn run(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
     die_with_parent()?;
     stop_on_signals(&stop)?;
     let claims = claim_interfaces(settings)?;
-    let (ports, back_end) = open_ports(settings)?;
+    let (ports, more_senders, back_end) = open_ports(settings)?;
     // Some drivers restart the link for a program.
     claims.iter().try_for_each(Claim::await_carrier)?;
     let links: Vec<_> = ports.iter().map(|port| Link::of(&*port.sender)).collect();
     if settings.raise_priority {
         raise_priority();
     }
-    // The sending thread goes there later: whether it can is better known now.
-    for &processor in &settings.processors {
+    // The sending threads go there later: whether they can is better known now.
+    for &processor in &settings.threads.processors {
         stay_on(processor)?;
     }
     let clock = MonotonicClock::start();
@@ -104,7 +125,9 @@ fn run(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
         &stop,
         arbitrary_trial_number(),
     )?
-    .with_threads(settings.threads())
+    .with_threads(settings.threads.threads())
+    .with_more_senders(more_senders)
+    .with_processors(settings.threads.sending_processors())
     .with_ramp_up(settings.ramp_up);
     let input = BufReader::new(io::stdin());
     let mut output = io::stdout().lock();
@@ -134,8 +157,8 @@ fn claim_interfaces(settings: &Settings) -> Result<Vec<Claim>, OpenError> {
     Ok(claims)
 }
 
-/// All ports, and the way into the kernel that they take.
-type Opened = (Vec<AnyPort>, BackEnd);
+/// All ports, what else sends on each, and the way into the kernel that they take.
+type Opened = (Vec<AnyPort>, Vec<Vec<Box<dyn Sender>>>, BackEnd);
 
 fn open_ports(settings: &Settings) -> Result<Opened, Box<dyn std::error::Error>> {
     let options = PacketPortOptions {
@@ -143,8 +166,10 @@ fn open_ports(settings: &Settings) -> Result<Opened, Box<dyn std::error::Error>>
         ..PacketPortOptions::new(settings.profile.max_frame_len()?)
     };
     let open = |back_end: BackEnd| -> Result<Opened, OpenError> {
-        let ports = settings.port_names.iter().map(|name| back_end.open(name, options));
-        Ok((ports.collect::<Result<_, _>>()?, back_end))
+        let names = settings.port_names.iter();
+        let ports = names.map(|name| back_end.open_for_senders(name, options, settings.senders_of_a_port));
+        let (ports, more_senders) = ports.collect::<Result<_, _>>()?;
+        Ok((ports, more_senders, back_end))
     };
     match settings.back_end {
         Some(back_end) => Ok(open(back_end)?),

@@ -12,16 +12,25 @@ use brimful_trial::program::parse_time;
 use brimful_trial::{Load, Nanoseconds};
 use clap::{Parser, ValueEnum};
 
+use crate::Other;
 use crate::faults::FaultRequest;
 use crate::settings::Settings;
+use crate::threads::ThreadOptions;
 
 /// Offers test frames on two interfaces, or up to 16, and counts the frames that arrive.
 ///
 /// Speaks brimful's measurer protocol: JSON objects, one a line, as requests on standard input and as replies on
 /// standard output. Exits with 2 if the arguments are wrong, and with 3 if nothing can be measured.
 #[derive(Debug, Parser)]
-#[command(version, max_term_width = 100)]
+#[command(
+    version,
+    max_term_width = 100,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true
+)]
 pub(crate) struct Options {
+    #[command(subcommand)]
+    pub(crate) other: Option<Other>,
     /// An interface cabled to the device; give two, or up to 16.
     #[arg(long = "port", value_name = "INTERFACE", required_unless_present = "list_back_ends")]
     pub(crate) ports: Vec<String>,
@@ -108,10 +117,8 @@ pub(crate) struct Options {
     /// record says so.
     #[arg(long = "fault", value_name = "FAULT")]
     faults: Vec<FaultRequest>,
-    /// Send and receive on this processor; given twice, send on the first and receive on the second, in two threads.
-    /// Default: two threads on any processors, if the program may use more than one.
-    #[arg(long = "cpu", value_name = "NUMBER")]
-    cpus: Vec<usize>,
+    #[command(flatten)]
+    threads: ThreadOptions,
     /// Whether to request precedence over other programs.
     #[arg(long, value_enum, default_value_t = Priority::High)]
     priority: Priority,
@@ -171,15 +178,13 @@ impl Options {
         for fault in &self.faults {
             fault.check(&port_names)?;
         }
-        if self.cpus.len() > 2 {
-            return Err(format!(
-                "--cpu is given {} times: there is one thread that sends and one that receives",
-                self.cpus.len()
-            ));
-        }
         let max_load = self.max_load.map(Load::new).transpose();
         let profile = self.profile()?;
         let sizes = profile.size_pattern().map_err(|error| self.refusal_of_sizes(error))?;
+        let senders_of_a_port = self.threads.check(&profile)?;
+        if senders_of_a_port > 1 && !self.faults.is_empty() {
+            return Err("--fault: threads that share a port do not share its faults; give fewer --senders".to_owned());
+        }
         Ok(Settings {
             port_names,
             profile,
@@ -204,7 +209,8 @@ impl Options {
             back_end: self.back_end,
             care: self.care(),
             faults: self.faults,
-            processors: self.cpus,
+            threads: self.threads,
+            senders_of_a_port,
             raise_priority: self.priority == Priority::High,
             max_load: max_load.map_err(|error| format!("--max-load: {error}"))?,
         })

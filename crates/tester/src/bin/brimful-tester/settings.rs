@@ -1,13 +1,12 @@
-use std::thread;
-
 use brimful_frame::{FRAME_CHECK_SEQUENCE_LEN, MacAddress};
 use brimful_netdev::{BackEnd, Care, PacketRing, Sender, link_speed};
-use brimful_tester::{Direction, MAX_SIZE_PATTERN, Profile, Share, TemplateError, Threads, Timing};
+use brimful_tester::{Direction, MAX_SIZE_PATTERN, Profile, Share, TemplateError, Timing};
 use brimful_trial::program::Description;
 use brimful_trial::{Load, Nanoseconds};
 use serde_json::{Map, Value, json};
 
 use crate::faults::FaultRequest;
+use crate::threads::ThreadOptions;
 
 /// Bytes of preamble, start delimiter and inter-frame gap, beside the frame check sequence.
 const WIRE_OVERHEAD: usize = 20;
@@ -22,8 +21,9 @@ pub(crate) struct Settings {
     pub(crate) back_end: Option<BackEnd>,
     pub(crate) care: Care,
     pub(crate) faults: Vec<FaultRequest>,
-    /// Of the sending and the receiving thread, or of the only one.
-    pub(crate) processors: Vec<usize>,
+    pub(crate) threads: ThreadOptions,
+    /// Of the threads that send, those that share each port.
+    pub(crate) senders_of_a_port: usize,
     pub(crate) raise_priority: bool,
     pub(crate) max_load: Option<Load>,
     pub(crate) sizes: Vec<usize>,
@@ -52,17 +52,6 @@ impl Link {
 }
 
 impl Settings {
-    /// Who performs trials.
-    pub(crate) fn threads(&self) -> Threads {
-        match self.processors[..] {
-            [] if thread::available_parallelism().is_ok_and(|processors| processors.get() > 1) => {
-                Threads::Two { sender: None }
-            }
-            [] | [_] => Threads::One,
-            [sender, ..] => Threads::Two { sender: Some(sender) },
-        }
-    }
-
     /// What a lab has to know before it makes the interfaces.
     ///
     /// # Errors
@@ -133,6 +122,9 @@ impl Settings {
         if !self.shares.is_empty() {
             let texts = self.shares.iter().map(Share::to_string);
             fields.insert("port_shares".to_owned(), texts.collect());
+        }
+        if self.threads.senders > 1 {
+            fields.insert("senders".to_owned(), json!(self.threads.senders));
         }
         // Only then, so that no result with faults on purpose is taken for another.
         if !self.faults.is_empty() {

@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use brimful_netdev::{AnyPort, BackEnd, Care, Claim, OpenError, PacketPortOptions, PacketRing, Port};
 use brimful_tester::{Clock, MonotonicClock, StationsRequest, Switchboard};
 use brimful_trial::program::{die_with_parent, raise_priority};
-use clap::Parser;
+use clap::Args;
 use serde_json::{Value, json};
 
-use super::{EXIT_USAGE, arbitrary_trial_number, exit_code_of, fail, first_paragraph};
+use super::{arbitrary_trial_number, exit_code_of, fail};
 
 /// What an interface is opened with, to be asked how long its frames may be.
 const ANY_FRAME_LEN: usize = 60;
@@ -20,9 +20,9 @@ const RING_BYTES: usize = 8 << 20;
 /// Sends sequences of frames on any number of ports, and counts at each what came of them.
 ///
 /// Requests and replies are JSON objects, one a line, on standard input and output.
-#[derive(Debug, Parser)]
-#[command(name = "brimful-tester stations", max_term_width = 100)]
-struct Options {
+#[derive(Args, Debug)]
+#[command(max_term_width = 100)]
+pub(crate) struct Options {
     /// An interface; give all that the device under test is joined to.
     #[arg(long = "port", value_name = "INTERFACE", required = true)]
     ports: Vec<String>,
@@ -31,14 +31,9 @@ struct Options {
     force: bool,
 }
 
-/// Runs the mode with the arguments that follow its name.
-pub(crate) fn main() -> ExitCode {
-    let options = match Options::try_parse_from(std::env::args().skip(1)) {
-        Ok(options) => options,
-        Err(error) if error.use_stderr() => return fail(EXIT_USAGE, &first_paragraph(&error.to_string())),
-        Err(help) => help.exit(),
-    };
-    match run(&options) {
+/// Runs the mode.
+pub(crate) fn main(options: &Options) -> ExitCode {
+    match run(options) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => fail(exit_code_of(&*error), &error.to_string()),
     }

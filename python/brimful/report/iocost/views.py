@@ -1,4 +1,4 @@
-"""The report of a run on a block device as one HTML file that needs nothing else: no scripts, no network."""
+"""What a page about a block device says, in words and cells, from the records of a run."""
 
 from __future__ import annotations
 
@@ -6,25 +6,23 @@ import math
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from pathlib import Path
+from itertools import groupby
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from brimful import kernel
 from brimful.errors import UsageError
 from brimful.kernel import MODEL_KEYS, PLACEHOLDER, QOS_KEYS
 from brimful.records import RunFile, Solution
 from brimful.report import facts, words
-from brimful.report.iocost import figures, header, searches
-from brimful.report.web_page import render_page
+from brimful.report.iocost import figures, header
 from brimful.units import format_duration, format_load
 
-MODEL_WORDS = ("Read", "Sequential reads", "Random reads", "Write", "Sequential writes", "Random writes")
 LATENCY_CELLS = (("50", "mean"), ("50", "99"), ("50", "100"), ("99", "mean"), ("99", "99"), ("100", "100"))
 RECOMMENDED = ("isolated-bandwidth", "isolation", "bandwidth", "naive")
 """Which solution the summary is about: the first of them that there is."""
-SHOWN_CARDS = 4
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -34,23 +32,15 @@ class Rule(msgspec.Struct, frozen=True):
     name: str
     target: str
 
+    def __str__(self) -> str:
+        return f"{self.letter} {self.name} ({self.target})"
 
-class SolutionView(msgspec.Struct, frozen=True, kw_only=True):
-    """Neighbouring rules with the same solution."""
+
+class Answer(msgspec.Struct, frozen=True):
+    """A solution, and the neighbouring rules that it answers."""
 
     rules: list[Rule]
-    figure: str
-    """The greatest: how many random reads a second the device is taken to make."""
-    scale: str
-    interval: str
-    """Empty: there is none."""
-    expected: list[tuple[str, str]]
-    """Name and value."""
-    latencies: list[tuple[str, list[str]]]
-    """Direction, a value for each of `LATENCY_CELLS`."""
-    model: list[str]
-    qos: list[str]
-    kernel_lines: list[str]
+    solution: Solution
 
     @property
     def names(self) -> str:
@@ -62,49 +52,29 @@ class SolutionView(msgspec.Struct, frozen=True, kw_only=True):
         """The letters of its rules."""
         return ",".join(rule.letter for rule in self.rules)
 
+    @property
+    def scale(self) -> str:
+        """Its share of the base model."""
+        return words.share(self.solution.scale_factor or 0.0)
 
-def render(run_file: RunFile) -> str:
-    """Write the report as a page.
+    @property
+    def interval(self) -> str:
+        """That of the scale; empty where there is none."""
+        return " to ".join(words.share(end) for end in self.solution.interval or ())
 
-    Parameters
-    ----------
-    run_file
-        A run on a block device.
-    """
-    solutions = view_solutions(run_file)
-    panels, searched = figures.make_panels(run_file), searches.make_group(run_file)
-    return render_page(
-        Path(__file__).with_name("page.html"),
-        run=run_file.run,
-        title=device_title(run_file),
-        about=device_facts(run_file),
-        summary=summarise(run_file),
-        solutions=solutions,
-        shown_cards=SHOWN_CARDS,
-        has_bounds=header.has_bounds(run_file.run),
-        has_intervals=any(view.interval for view in solutions),
-        unsolved=unsolved(run_file),
-        device=device_number(run_file),
-        has_number=device_number(run_file) != PLACEHOLDER,
-        latency_heads=[f"p{requests}, {over_time(time)}" for requests, time in LATENCY_CELLS],
-        model_heads=list(zip(MODEL_WORDS, MODEL_KEYS, strict=True)),
-        qos_heads=QOS_KEYS,
-        remarks=[finding for finding in run_file.findings if finding.code != "measure-next"],
-        next_steps=next_steps(run_file),
-        sections=[
-            (
-                f"graphs-{number}",
-                group.title,
-                [(panel.title, figures.draw(panel)) for panel in group.panels if panel.has_data],
-                [panel.title for panel in group.panels if not panel.has_data],
-            )
-            for number, group in enumerate([*([searched] if searched else []), *figures.sections(panels)])
-        ],
-        has_data=searched is not None or any(panel.has_data for panel in panels),
-        has_threshold=any(panel.threshold is not None for panel in panels),
-        method=method(run_file),
-        warnings=run_file.warnings,
-    )
+    @property
+    def expected(self) -> list[tuple[str, str]]:
+        """What is expected under it, by name."""
+        info = self.solution.info
+        isolation = _finite(info.get("isol"))
+        return [
+            ("MOF", _factor(info.get("MOF"))),
+            ("aMOF", _factor(info.get("aMOF"))),
+            ("aMOF-delta", _factor(info.get("aMOF_delta"))),
+            ("Isolation", words.share(isolation) if isolation is not None else "–"),
+            ("p99 read, mean", latency(info, "rlat", "99", "mean")),
+            ("p99 write, mean", latency(info, "wlat", "99", "mean")),
+        ]
 
 
 def device_title(run_file: RunFile) -> str:
@@ -150,21 +120,16 @@ def summarise(run_file: RunFile) -> str:
     return f"{counted} With {chosen.name}, {_sentence(run_file, chosen)}"
 
 
-def view_solutions(run_file: RunFile) -> list[SolutionView]:
+def answers(run_file: RunFile) -> list[Answer]:
     """Give the solutions; neighbours that differ in nothing but their rule are one."""
-    views: list[SolutionView] = []
-    before: Solution | None = None
-    for number, solution in enumerate(run_file.solutions):
-        if solution.scale_factor is None:
-            continue
-        rule = Rule(figures.letter(number), solution.name, solution.target)
-        same = msgspec.structs.replace(solution, name="", target="")
-        if views and same == before:
-            views[-1] = msgspec.structs.replace(views[-1], rules=[*views[-1].rules, rule])
-        else:
-            views.append(_view(run_file, solution, solution.scale_factor, rule))
-        before = same
-    return views
+    solved = [
+        (Rule(figures.letter(number), solution.name, solution.target), structs.replace(solution, name="", target=""))
+        for number, solution in enumerate(run_file.solutions)
+        if solution.scale_factor is not None
+    ]
+    return [
+        Answer([rule for rule, _ in group], solution) for solution, group in groupby(solved, key=lambda pair: pair[1])
+    ]
 
 
 def unsolved(run_file: RunFile) -> list[tuple[str, list[Rule]]]:
@@ -177,14 +142,15 @@ def unsolved(run_file: RunFile) -> list[tuple[str, list[Rule]]]:
     return list(reasons.items())
 
 
-def next_steps(run_file: RunFile) -> list[tuple[str, str]]:
-    """Give what is worth measuring, or was left out, each with the job spec for the benchmark (or nothing)."""
-    steps = [(f"Not measured: {warning.text}.", "") for warning in run_file.warnings if warning.code == "not-measured"]
+def next_steps(run_file: RunFile) -> list[str]:
+    """Say what is worth measuring, or was left out, with the job spec for the benchmark where there is one."""
+    steps = [f"Not measured: {warning.text}." for warning in run_file.warnings if warning.code == "not-measured"]
     for finding in run_file.findings:
         if finding.code == "measure-next":
             said = finding.subject is None or finding.subject in finding.text
             text = finding.text if said else f"{finding.subject}: {finding.text}"
-            steps.append((text, str(finding.data.get("job_spec", ""))))
+            job = str(finding.data.get("job_spec", ""))
+            steps.append(f"{text} As the benchmark takes it: {job}" if job else text)
     return steps
 
 
@@ -257,34 +223,6 @@ _KNOWN = {
 }
 
 
-def _view(run_file: RunFile, solution: Solution, scale: float, rule: Rule) -> SolutionView:
-    info = solution.info
-    isolation = _finite(info.get("isol"))
-    return SolutionView(
-        rules=[rule],
-        figure=_model_number("rrandiops", solution.model.get("rrandiops")),
-        scale=words.share(scale),
-        interval=f"{words.share(solution.interval[0])} to {words.share(solution.interval[1])}"
-        if solution.interval
-        else "",
-        expected=[
-            ("MOF", _factor(info.get("MOF"))),
-            ("aMOF", _factor(info.get("aMOF"))),
-            ("aMOF-delta", _factor(info.get("aMOF_delta"))),
-            ("Isolation", words.share(isolation) if isolation is not None else "–"),
-            ("p99 read, mean", _latency(info, "rlat", "99", "mean")),
-            ("p99 write, mean", _latency(info, "wlat", "99", "mean")),
-        ],
-        latencies=[
-            (direction, [_latency(info, key, *cell) for cell in LATENCY_CELLS])
-            for direction, key in (("read", "rlat"), ("write", "wlat"))
-        ],
-        model=[_model_number(key, solution.model.get(key)) for key in MODEL_KEYS],
-        qos=[_qos_number(key, solution.qos) for key in QOS_KEYS],
-        kernel_lines=kernel_lines(run_file, solution),
-    )
-
-
 def _sentence(run_file: RunFile, solution: Solution) -> str:
     """Say what a solution means; the beginning of it goes on from another sentence."""
     text = f"the device runs at {words.share(solution.scale_factor or 0.0)} of its measured speed"
@@ -323,20 +261,23 @@ def _factor(value: object) -> str:
     return f"{number:.3f}" if number is not None else "–"
 
 
-def _latency(info: Mapping[str, Any], direction: str, requests: str, time: str) -> str:
+def latency(info: Mapping[str, Any], direction: str, requests: str, time: str) -> str:
+    """Write an expected latency: the percentile of requests within a while, and how it is over time."""
     table = info.get(direction)
     row = table.get(requests) if isinstance(table, Mapping) else None
     seconds = _finite(row.get(time)) if isinstance(row, Mapping) else None
     return format_duration(seconds) if seconds is not None and seconds >= 0 else "–"
 
 
-def _model_number(key: str, value: int | None) -> str:
+def model_number(key: str, value: int | None) -> str:
+    """Write a parameter of a model with its unit."""
     if value is None:
         return "–"
     return format_load(value, "B/s") if key.endswith("bps") else f"{words.group(value)} IO/s"
 
 
-def _qos_number(key: str, qos: Mapping[str, float]) -> str:
+def qos_number(key: str, qos: Mapping[str, float]) -> str:
+    """Write a QoS parameter with its unit."""
     value = _finite(qos.get(key))
     if value is None:
         return "–"

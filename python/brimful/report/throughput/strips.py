@@ -1,59 +1,18 @@
-"""The comparison of two sets of runs as one HTML file."""
+"""The values of two sets of runs on strips: as a figure, and in characters."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from brimful.report import figures, palette, scales, words
+from brimful.report import figures, palette
 from brimful.report.throughput import comparison, drawing
-from brimful.report.throughput.comparison import ComparisonReport, RunValue
-from brimful.report.web_page import render_page
-from brimful.statistics.comparison import IMPROVEMENT, REGRESSION, SAME, UNCLEAR
+from brimful.report.throughput.comparison import ComparisonReport, GoalComparison, RunValue
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-VERDICTS = {
-    REGRESSION: ("regression", "bad"),
-    IMPROVEMENT: ("improvement", "good"),
-    SAME: ("the same", "good"),
-    UNCLEAR: ("inconclusive", "quiet"),
-}
-
-
-def render(report: ComparisonReport) -> str:
-    """Write the comparison as a page.
-
-    Parameters
-    ----------
-    report
-        From `brimful.report.throughput.comparison.build`.
-    """
-    drawable = any(value.least > 0 for goal in report.goals for value in goal.baseline)
-    return render_page(
-        Path(__file__).with_name("comparison.html"),
-        report=report,
-        headline=comparison.headline(report),
-        verdicts=VERDICTS,
-        signed=comparison.signed,
-        range_title=comparison.range_title(report.goals),
-        alike=_loads_alike(report),
-        p_value=words.p_value,
-        wide=draw_strips(report, figures.WIDE) if drawable else "",
-        narrow=draw_strips(report, figures.NARROW) if drawable else "",
-    )
-
-
-def _loads_alike(report: ComparisonReport) -> Callable[[float], str]:
-    """Give what writes loads with one unit and as many decimals, so that a column can be read down."""
-    values = [value for goal in report.goals for value in (*goal.new, *goal.baseline)]
-    loads = [load for value in values for load in (value.least, value.most) if load]
-    factor, name = scales.load_scale(max(loads, default=1.0), report.load_unit)
-    decimals = min(9, max(0, 3 - math.floor(math.log10(min(loads, default=1.0) / factor))))
-    return lambda load: f"{load / factor:.{decimals}f} {name}"
+STRIP_COLUMNS = 56
 
 
 def draw_strips(report: ComparisonReport, size: figures.Size = figures.WIDE) -> str:
@@ -119,3 +78,28 @@ def _draw_side(axes: Axes, values: Sequence[RunValue], scale: float, at: float, 
             markeredgecolor=colour,
             markeredgewidth=1.0,
         )
+
+
+def strip(goal: GoalComparison) -> str:
+    """Draw the values of both sides on one line each: ``o`` a run, ``#`` several, ``-`` up to the upper bounds."""
+    values = [value for value in [*goal.new, *goal.baseline] if value.least > 0]
+    ends = [value.least for value in values] + [value.most for value in values if value.most is not None]
+    if not values or min(ends) == max(ends):
+        return ""
+    low, high = min(ends), max(ends)
+
+    def column(load: float) -> int:
+        return round((load - low) / (high - low) * (STRIP_COLUMNS - 1))
+
+    lines = []
+    for name, side in (("new", goal.new), ("baseline", goal.baseline)):
+        cells = [" "] * STRIP_COLUMNS
+        for value in side:
+            for index in range(column(value.least), column(value.most or value.least) + 1) if value.least > 0 else ():
+                cells[index] = "-" if cells[index] == " " else cells[index]
+        for value in side:
+            if value.least > 0:
+                at = column(value.least)
+                cells[at] = "#" if cells[at] in "o#" else "o"
+        lines.append(f"  {name:<9}|{''.join(cells)}|")
+    return "\n".join([f"{goal.goal.name}: o a run, # several, - up to its upper bound", *lines])

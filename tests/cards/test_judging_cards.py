@@ -98,6 +98,8 @@ def test_interrupts_go_where_the_tester_does_not_send():
     (finding,) = judge(card, [8], [8])
     assert "echo 9 >" in (finding.command or "")
     assert judge(card, [8, 9]) == []
+    (finding,) = judge(card, [8, 9, 10], [8, 9, 10])
+    assert finding.command == "for n in 40 41 42; do echo 10 >/proc/irq/$n/smp_affinity_list; done"
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def check(names: Sequence[str], processors: Sequence[int] = ()) -> Check:
     names
         Of the interfaces.
     processors
-        Those that the tester is given, the sender's and the receiver's; none: all that this process may use.
+        Those that the tester is given, the senders' and the receiver's; none: all that this process may use.
 
     Raises
     ------

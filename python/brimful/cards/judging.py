@@ -33,7 +33,7 @@ def judge(card: Card, processors: Sequence[int], chosen: Sequence[int] = ()) -> 
     processors
         Those that the tester may run on.
     chosen
-        Those that it was given: that of the sender, and that of the receiver if it is another one.
+        Those that it was given: of each thread that sends, and at last of the one that receives; one for both.
     """
     found = [rule(card) for rule in _RULES]
     found += [_far_from_processors(card, processors), _interrupts_sender(card, chosen)]
@@ -149,8 +149,8 @@ def _queues(card: Card) -> Finding | None:
     if receiving + combined < 2:
         return None
     text = (
-        f"it has {receiving + combined} receive queues: xdp-native takes one only, and frames of different flows"
-        " overtake each other and count as reordered"
+        f"it has {receiving + combined} receive queues: xdp-native takes one for each thread that sends, and frames of"
+        " different flows overtake each other and count as reordered"
     )
     if card.driver in _QUEUES_FIXED:
         return Finding("notice", "queues", f"{text}; its driver has no way to change that")
@@ -209,15 +209,12 @@ def _far_from_processors(card: Card, processors: Sequence[int]) -> Finding | Non
 
 
 def _interrupts_sender(card: Card, chosen: Sequence[int]) -> Finding | None:
-    if not chosen:
-        return None
-    sender = chosen[0]
-    at = [interrupt.number for interrupt in card.interrupts if sender in interrupt.processors]
-    others = [*chosen[1:], *card.node_processors]
-    other = next((number for number in others if number != sender), None)
+    senders = chosen[:-1] or chosen
+    at = [interrupt.number for interrupt in card.interrupts if set(senders) & set(interrupt.processors)]
+    other = next((number for number in [*chosen[-1:], *card.node_processors] if number not in senders), None)
     if not at or other is None:
         return None
-    text = f"its interrupts run on processor {sender}, where the tester sends: they make it late"
+    text = f"its interrupts run on processors {written_processors(senders)}, where the tester sends: they make it late"
     numbers = " ".join(map(str, at))
     command = f"for n in {numbers}; do echo {other} >/proc/irq/$n/smp_affinity_list; done"
     return Finding("notice", "interrupts", text, command)

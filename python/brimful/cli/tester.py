@@ -32,7 +32,7 @@ def tester() -> None:
     type=click.IntRange(min=0),
     multiple=True,
     metavar="NUMBER",
-    help="Processor that the tester is given, as its own option; twice for the sender's and the receiver's.",
+    help="Processor that the tester is given, as its own option: those of threads that send, then the receiver's.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, one object per line.")
 @click.pass_context

@@ -21,6 +21,7 @@ mod tests;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::io::Errno;
 use rustix::net::xdp::{XdpDesc, XdpDescOptions};
@@ -173,6 +174,7 @@ impl XdpPort {
             sockets,
             is_veth,
             before: counters,
+            completed: AtomicU64::new(0),
             _program: program,
             _tags: tags,
             _promiscuity: promiscuity,
@@ -201,6 +203,8 @@ struct Shared {
     is_veth: bool,
     /// Its counters when it was opened.
     before: InterfaceCounters,
+    /// Frames that all queues together have sent without copies.
+    completed: AtomicU64,
     _program: Program,
     _tags: Option<TagsInFrames>,
     _promiscuity: Promiscuity,
@@ -255,6 +259,9 @@ impl XdpSender {
         }
         self.completion.release(count);
         self.statistics.sent += u64::from(count);
+        if self.started.is_zero_copy {
+            self.shared.completed.fetch_add(u64::from(count), Ordering::Relaxed);
+        }
     }
 
     /// Whether all frames on the ring have left, so that none is overtaken.
@@ -367,7 +374,8 @@ impl Sender for XdpSender {
         if self.started.is_zero_copy {
             // Not all drivers count what their card fetches by itself (virtio_net), but what is completed has left.
             self.reap();
-            counters.sent = counters.sent.max(self.shared.before.sent + self.statistics.sent);
+            let completed = self.shared.completed.load(Ordering::Relaxed);
+            counters.sent = counters.sent.max(self.shared.before.sent + completed);
         }
         Ok(Some(counters))
     }

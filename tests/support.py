@@ -87,14 +87,14 @@ def interrupted_at(call, open_system):
     return open_member
 
 
-def brimful(*arguments, cwd, check=None, environment=None, **options):
+def brimful(*arguments, cwd, check=None, environment=None, patience_s=100, **options):
     """Run the command; ``check`` is the exit code that it must have, ``environment`` what is added to ours."""
     finished = subprocess.run(
         [*BRIMFUL, *map(str, arguments)],
         cwd=cwd,
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=patience_s,
         env={**os.environ, **(environment or {})},
         **options,
     )

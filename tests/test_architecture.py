@@ -211,7 +211,7 @@ INSIDE = {
         "bisection": {*_FORMS, "blocks"},
         "loss": {*_FORMS, "blocks", "ports"},
         "paired": {*_FORMS, "blocks", "junit"},
-        "suite": {*_FORMS, "blocks", "burst", "delay", "loss", "recovery", "switching"},
+        "suite": {*_FORMS, "blocks", "burst", "delay", "junit", "loss", "recovery", "switching"},
         "switching": {*_FORMS, "blocks"},
         "iocost": {*_FORMS, "blocks"},
         "discards": {*_FORMS, "blocks"},

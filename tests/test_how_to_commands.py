@@ -198,7 +198,8 @@ def world(tmp_path_factory, disks):
     directory = tmp_path_factory.mktemp("world")
     rules = "priority=5,in_port=1,actions=output:2\npriority=5,in_port=2,actions=output:1\n"
     (directory / "rules.flows").write_text(rules)
-    spec = re.search(r"`spec` holds a line such as\s+`([^`]+)`", (ROOT / "docs" / "how-to" / "switch.md").read_text())[1]
+    page = (ROOT / "docs" / "how-to" / "switch.md").read_text()
+    spec = re.search(r"`spec` holds a line such as\s+`([^`]+)`", page)[1]
     (directory / "spec").write_text(f"{spec}\n")
     toml = next(text for text in blocks(ROOT / "docs" / "how-to" / "command-line.md", "toml"))
     (directory / "brimful.toml").write_text(toml)

@@ -211,6 +211,15 @@ def test_bursts_are_at_a_smaller_load_where_the_tester_is_too_slow(tmp_path, aft
         assert verify_burst(read_run(cut)).findings == []
 
 
+def test_a_ceiling_that_cannot_be_is_no_load(tmp_path):
+    file = read_run(run_burst(request(**SLOW), TooSlow(SYSTEM, most=1.6e6), out=tmp_path / "run").path)
+    for load in (0.0, -1.0, None, 1e-300):
+        changed = msgspec.structs.replace(file, warnings=[msgspec.structs.replace(file.warnings[0], load=load)])
+        rendering.text(changed)
+        rendering.page(changed)
+        assert verify_burst(changed).findings
+
+
 def test_bursts_at_the_throughput_overflow_nothing(tmp_path):
     done = run_burst(request(**SLOW), TooSlow(SYSTEM, most=1e6), out=tmp_path / "run")
     assert done.outcome.end.reason == "measurement-failed"

@@ -15,6 +15,7 @@ from brimful.records import read_run
 from support import BRIMFUL, brimful
 
 SHORT = ("--tolerance", "20%", "--precision", "20%", "--no-control", "--quiet", "--json", "--out", "run")
+PATIENCE_S = 280
 TREX = importlib.util.find_spec("lbr_trex_client") is not None or "BRIMFUL_TREX_PATH" in os.environ
 
 
@@ -43,7 +44,7 @@ def trex(tmp_path):
             place = f"sync-port={server.sync_port},async-port={server.async_port}"
             specs += ["-m", f"trex:127.0.0.1,{place},settle=0,max-stretch=5"]
         options = ("--max-load", "1Mpps", "--trial", "50ms", *words, *SHORT)
-        return brimful("compare", *specs, *options, cwd=tmp_path, check=code)
+        return brimful("compare", *specs, *options, cwd=tmp_path, check=code, patience_s=PATIENCE_S)
 
     yield compare
     for server in servers:
@@ -51,10 +52,9 @@ def trex(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("capacity", "code"), [(100_000, 1), (300_000, 0)])
-def test_devices_between_the_ports_of_two_trex_servers(tmp_path, trex, capacity, code):
-    low, high = interval(trex("--budget", "5m", capacities=(200_000, capacity), code=code))
-    assert low <= capacity / 200_000 <= high
+def test_devices_between_the_ports_of_two_trex_servers(tmp_path, trex):
+    low, high = interval(trex("--budget", "5m", capacities=(200_000, 100_000), code=1))
+    assert low <= 0.5 <= high
     check_record(tmp_path)
 
 
@@ -83,7 +83,7 @@ def servers_behind_queues(rates):
             for namespace, link, host in ((near.namespace, name, 1), (far.namespace, "w", 2)):
                 text = f"addr add 198.18.{number}.{host}/24 dev {link}\nlink set {link} up\nlink set lo up\n"
                 namespace.run(["ip", "-batch", "-"], text=text)
-            shape = ["rate", f"{rate}kbit", "burst", "3000", "limit", "6000"]
+            shape = ["rate", f"{rate}kbit", "burst", "1600", "limit", "1600"]
             near.namespace.run(["tc", "qdisc", "add", "dev", name, "root", "tbf", *shape])
             server = far.namespace.command(["timeout", "300", "iperf3", "--server"])
             process = stack.enter_context(subprocess.Popen(server, stdout=subprocess.DEVNULL))
@@ -103,7 +103,8 @@ def test_two_paths_that_iperf3_sends_through(tmp_path):
         done = compare_through_iperf3(tmp_path, near, "--budget", "3m")
     assert done.returncode == 1, done.stderr
     low, high = interval(done)
-    assert low <= 0.55
+    # What the bucket of the queue holds passes beside the rate.
+    assert low <= 0.65
     assert high >= 0.45
     check_record(tmp_path)
 
@@ -114,7 +115,8 @@ def test_two_disks_of_a_lab(tmp_path):
         pytest.skip(reason)
     # A deadline that a busy machine keeps: the tester may be late by a tenth of it.
     specs = [word for limit in (3000, 1500) for word in ("-m", f"lab:disk,limit={limit}iops,deadline=200ms")]
-    done = brimful("compare", *specs, "--trial", "1s", "--budget", "5m", *SHORT, cwd=tmp_path, check=1)
+    words = ("--trial", "300ms", "--budget", "4m", *SHORT)
+    done = brimful("compare", *specs, *words, cwd=tmp_path, check=1, patience_s=PATIENCE_S)
     low, high = interval(done)
     assert low < high < 0.8
     check_record(tmp_path)

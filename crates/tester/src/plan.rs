@@ -1,5 +1,7 @@
 //! What a trial is to be.
 
+use std::num::NonZeroU64;
+
 use brimful_trial::program::MeasureRequest;
 use brimful_trial::{Load, Nanoseconds, Ratio, TrialInput};
 
@@ -42,6 +44,8 @@ pub(crate) struct SendingPlan<'t> {
     pub(crate) ramp_up: Nanoseconds,
     /// How the frames of the trial are spread over time.
     pub(crate) shape: &'t LoadShape,
+    /// One of N frames is a broadcast that counts nowhere: RFC 2544 section 11.1.
+    pub(crate) broadcast_every: Option<NonZeroU64>,
     /// From where on the sender spoils the trial: what is left of it would only take time.
     pub(crate) bounds: PacingBounds,
     /// How often to ask whether the links are up.

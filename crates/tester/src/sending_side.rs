@@ -1,4 +1,5 @@
 use std::io;
+use std::num::NonZeroU64;
 
 use brimful_netdev::Sender;
 use brimful_trial::Nanoseconds;
@@ -44,6 +45,8 @@ pub(crate) struct SendingSide<'t, S> {
     pub(crate) work: Work,
     /// What goes before the trial, of each lane; empty once that is over.
     ramp_ups: Vec<RampUp>,
+    /// One of N frames is a broadcast that counts nowhere.
+    broadcast_every: Option<NonZeroU64>,
     /// From when on what is not sent remains unsent.
     deadline: Nanoseconds,
     /// Beyond these the sender has spoiled the trial.
@@ -64,8 +67,9 @@ pub(crate) struct SendingPort<'t, S> {
     station: &'t Station,
     /// Frames that the queue of the receiver attached to it had refused when the trial proper began.
     refused_before: u64,
-    /// Frames sent in answer to questions since then.
-    answers: u64,
+    /// Frames sent beside those of the trial since then: answers to questions, and broadcasts.
+    beside: u64,
+    broadcasts: u64,
 }
 
 impl<'t, S> SendingPort<'t, S> {
@@ -83,7 +87,8 @@ impl<'t, S> SendingPort<'t, S> {
             sender,
             station,
             refused_before: 0,
-            answers: 0,
+            beside: 0,
+            broadcasts: 0,
         })
     }
 }
@@ -115,6 +120,7 @@ impl<'t, S: Sender> SendingSide<'t, S> {
             slip: 0,
             work: Work::default(),
             ramp_ups: Vec::new(),
+            broadcast_every: None,
             deadline: Nanoseconds::ZERO,
             limits: PacingLimits::default(),
             link_check: Nanoseconds::ZERO,
@@ -144,6 +150,7 @@ impl<'t, S: Sender> SendingSide<'t, S> {
         let SendingPlan {
             trial,
             ramp_up,
+            broadcast_every,
             bounds,
             link_check,
             ..
@@ -155,6 +162,7 @@ impl<'t, S: Sender> SendingSide<'t, S> {
             let rising = |lane: &SendingLane| RampUp::new(start, ramp_up, plan.load_of_lot(lane.order()));
             self.ramp_ups = self.lanes.iter().map(rising).collect();
         }
+        self.broadcast_every = broadcast_every;
         self.limits = bounds.limits(trial.duration);
         self.link_check = link_check;
         let overtime = Nanoseconds((trial.duration.0 / OVERTIME_SHARE).min(WINDOW.0));
@@ -202,6 +210,7 @@ impl<'t, S: Sender> SendingSide<'t, S> {
         }
         // The first port has sent while the last one has not.
         self.slip = self.slip.max(most_due.saturating_sub(least_left));
+        self.broadcast()?;
         self.answer()?;
         Ok(Turn::Handled(total as usize))
     }
@@ -212,11 +221,28 @@ impl<'t, S: Sender> SendingSide<'t, S> {
         self.ramp_ups.is_empty() && self.lanes.iter().all(is_far)
     }
 
+    /// Sends broadcasts, evenly among the frames of each lane.
+    fn broadcast(&mut self) -> io::Result<()> {
+        let Some(every) = self.broadcast_every else {
+            return Ok(());
+        };
+        for (lane, port) in self.lanes.iter().zip(&mut self.ports) {
+            while port.broadcasts < broadcasts_due(lane.sent(), every) {
+                port.broadcasts += 1;
+                port.beside += 1;
+                send_one(port.sender, &mut |buffer| {
+                    port.station.fill_broadcast(buffer, self.trial)
+                })?;
+            }
+        }
+        Ok(())
+    }
+
     /// Answers those who have asked for an address.
     pub(crate) fn answer(&mut self) -> io::Result<()> {
         for (number, question) in self.exchange.take_questions(self.number) {
             for port in self.ports.iter_mut().filter(|port| port.number == number) {
-                port.answers += 1;
+                port.beside += 1;
                 send_one(port.sender, &mut |buffer| port.station.fill_answer(buffer, question))?;
             }
         }
@@ -237,8 +263,8 @@ impl<'t, S: Sender> SendingSide<'t, S> {
     pub(crate) fn settle_refused(&mut self) -> io::Result<()> {
         for (lane, port) in self.lanes.iter_mut().zip(&mut self.ports) {
             let all = port.sender.statistics()?.sent_into_full_queue - port.refused_before;
-            // Answers went the same way; taking them all for refused errs towards waiting longer.
-            lane.sent_into_full_queue = all.saturating_sub(port.answers);
+            // These went the same way; taking them all for refused errs towards waiting longer.
+            lane.sent_into_full_queue = all.saturating_sub(port.beside);
         }
         Ok(())
     }
@@ -274,10 +300,15 @@ impl<'t, S: Sender> SendingSide<'t, S> {
     fn count_from_here(&mut self) -> io::Result<()> {
         for port in &mut self.ports {
             port.refused_before = port.sender.statistics()?.sent_into_full_queue;
-            port.answers = 0;
+            port.beside = 0;
         }
         Ok(())
     }
+}
+
+/// Broadcasts that belong among the first `frames` of a trial, if one of `every` is one.
+fn broadcasts_due(frames: u64, every: NonZeroU64) -> u64 {
+    frames / every.get().saturating_sub(1).max(1)
 }
 
 /// The first of these ports whose link is down.

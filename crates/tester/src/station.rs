@@ -75,6 +75,13 @@ impl Station {
         self.sent.fill(buffer, learning_stamp(trial, self.port))
     }
 
+    /// The same to all stations. What is for one IP address and came as a broadcast is not for a router to forward.
+    pub(crate) fn fill_broadcast(&self, buffer: &mut [u8], trial: u16) -> usize {
+        let len = self.fill_learning(buffer, trial);
+        buffer[..MacAddress::BROADCAST.0.len()].copy_from_slice(&MacAddress::BROADCAST.0);
+        len
+    }
+
     /// A broadcast of the address of the port to every neighbour; nothing without IPv4.
     pub(crate) fn fill_announcement(&self, buffer: &mut [u8]) -> Option<usize> {
         let IpAddr::V4(own) = self.profile.source_ip(self.port)? else {

@@ -1,6 +1,7 @@
 use std::io;
 use std::iter;
 use std::mem;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -44,6 +45,7 @@ pub struct Tester<'a, S, R, C> {
     /// Of the threads that send, in their order; any where there are none.
     processors: Vec<usize>,
     ramp_up: Nanoseconds,
+    broadcast_every: Option<NonZeroU64>,
     stop: &'a AtomicBool,
     stations: Vec<Station>,
     /// Of the directions.
@@ -94,6 +96,7 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
             threads: Threads::One,
             processors: Vec::new(),
             ramp_up: Nanoseconds::ZERO,
+            broadcast_every: None,
             stop,
             trial: first_trial,
         })
@@ -123,6 +126,15 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
         Self { ramp_up, ..self }
     }
 
+    /// The same with one of N frames a broadcast, beside the load, that counts nowhere (RFC 2544 section 11.1).
+    #[must_use]
+    pub fn with_broadcasts(self, broadcast_every: Option<NonZeroU64>) -> Self {
+        Self {
+            broadcast_every,
+            ..self
+        }
+    }
+
     /// Performs one trial.
     ///
     /// # Errors
@@ -147,6 +159,7 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
             sharing: &sharing,
             trial: plan,
             ramp_up: self.ramp_up,
+            broadcast_every: self.broadcast_every,
             shape: profile.shape(),
             bounds: timing.bounds,
             link_check: if before.iter().all(|counted| counted.interface.is_some()) {

@@ -10,7 +10,7 @@ import msgspec
 
 from brimful import units
 from brimful.burst.loop import BurstLoop, BurstOutcome, BurstProgress
-from brimful.burst.verification import claimed_result, claimed_tests
+from brimful.burst.verification import claimed_result, claimed_tests, plan_of
 from brimful.errors import UsageError
 from brimful.machine.watch import Watch
 from brimful.managed import Begun, Place, Sink, manage, new_run
@@ -106,7 +106,7 @@ def run_burst(
 
     def perform(file: RunFile, sink: Sink) -> BurstRun:
         loop = BurstLoop(
-            file.planned(file.run.burst),
+            plan_of(file),
             measurer,
             policies,
             sink=sink,

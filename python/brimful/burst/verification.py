@@ -56,7 +56,7 @@ def verify_burst(file: RunFile) -> BurstVerification:
     RecordError
         When the record does not say what was measured.
     """
-    plan = file.planned(file.run.burst)
+    plan = plan_of(file)
     throughput = verify_found(file.path.parent, plan.throughput, plan.throughput_run, plan.throughput_goal)
     findings, notes = common_findings(file, throughput)
     try:

@@ -79,9 +79,9 @@ def compare(context: click.Context, /, **options: Any) -> int:  # noqa: ANN401
     forwards less than the first. Exit code 1: a regression, slower by more than --tolerance; 4: at the threshold, out
     of time, or the first device differs from itself.
 
-    Runs: searches, campaigns, or block devices. Two runs on discards are shown side by side, without a verdict. A goal
-    has got worse when the ratio of the means is below 1 - tolerance and its whole 95 % interval, which covers the
-    spread between runs and the bounds of each, is below 1. With one run on each side a verdict needs a --tolerance
+    Runs: searches, campaigns, suites, or block devices. Two runs on discards are shown side by side, without a verdict.
+    A goal has got worse when the ratio of the means is below 1 - tolerance and its whole 95 % interval, which covers
+    the spread between runs and the bounds of each, is below 1. With one run on each side a verdict needs a --tolerance
     above 0. Exit code 1: a goal got worse; 2: runs cannot be compared, failed or did not finish; 4: a loss of the size
     of --detect could have been missed. In campaigns, searches without a result are left out and listed.
     """

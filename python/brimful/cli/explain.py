@@ -12,9 +12,10 @@ from brimful import units
 from brimful.cli import values
 from brimful.cli.goal_options import chosen_goals, goal_options
 from brimful.errors import UsageError
-from brimful.records import read_run
+from brimful.records import SuiteTest, read_run
 from brimful.records.subjects import load as load_function
 from brimful.records.subjects import subject_of
+from brimful.run_index import RECORD_NAME
 from brimful.throughput.explain import explanation
 from brimful.throughput.foreign_log import is_run
 from brimful.throughput.verify import open_log
@@ -29,8 +30,36 @@ def explain(log: Path, load: str | None, preset: str | None, goal_texts: tuple[s
     """Say why a load is an upper bound, a lower bound or undecided.
 
     LOG is a record of brimful or a trial log of another tool (then with --preset or --goal). Without LOAD every
-    measured load is explained; otherwise the measured load nearest to it. Of a run on bursts every test is explained.
+    measured load is explained; otherwise the measured load nearest to it. Of a run on bursts every test is explained,
+    of a suite every search and every run on bursts.
     """
+    tests = _tests_of_suite(log)
+    if tests and (load is not None or as_json):
+        message = f"{log}: a suite is explained all at once, as text; name the record of a test, such as {tests[0][1]}"
+        raise UsageError(message)
+    for title, path in tests:
+        click.echo(f"{title}:")
+        _explain(path, None, None, (), as_json=False)
+    if not tests:
+        _explain(log, load, preset, goal_texts, as_json=as_json)
+
+
+def _tests_of_suite(log: Path) -> list[tuple[str, Path]]:
+    """Give the tests of a suite that have an explanation, by name, and the places of their records."""
+    if not is_run(log):
+        return []
+    file = read_run(log)
+    made = [record for record in file.others if isinstance(record, SuiteTest)]
+    found = [(f"{one.test} at {one.size}", file.path.parent / one.path) for one in made]
+    return [(title, path) for title, path in found if (path / RECORD_NAME).exists() and _is_explained(path)]
+
+
+def _is_explained(path: Path) -> bool:
+    run = read_run(path).run
+    return bool(run.goals) or subject_of(run, where=str(path)).explain is not None
+
+
+def _explain(log: Path, load: str | None, preset: str | None, goal_texts: tuple[str, ...], *, as_json: bool) -> None:
     if (told := _told_by_subject(log)) is not None:
         if load is not None or as_json:
             message = f"{log}: the bursts of a run are explained all at once, as text; leave LOAD and --json out"

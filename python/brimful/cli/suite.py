@@ -11,19 +11,23 @@ import click
 from brimful.campaign.plan import parse_sizes
 from brimful.cli import reports, values
 from brimful.cli.beds import BedCommand
+from brimful.cli.junit_option import junit_option
 from brimful.cli.progress import open_progress
 from brimful.cli.signals import take_for_interrupt
 from brimful.cli.traffic_options import check_traffic, labels_of, traffic_of, traffic_options
 from brimful.errors import UsageError
+from brimful.files import write_atomically
 from brimful.measurers.base import Measurer
 from brimful.measurers.catalogue import kind_of
 from brimful.measurers.opening import open_measurer
 from brimful.records import read_run
-from brimful.report import words
+from brimful.report import junit, words
+from brimful.report.suite import cases
 from brimful.report.suite.requirements import Requirements, read_requirements
-from brimful.report.suite.sections import SIZES
+from brimful.report.suite.sections import sizes_of
 from brimful.suites.durations import expected_s
 from brimful.suites.manager import Suite, SuiteRun, check_suite, run_suite
+from brimful.suites.modifiers import BROADCAST, parse_modifiers
 from brimful.suites.rfc2544 import TESTS, Open, SuiteRequest, suite_of
 from brimful.throughput.manager import SearchRequest
 from brimful.units import format_duration
@@ -57,7 +61,7 @@ def suite_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )
     for option in reversed(options):
         command = option(command)
-    return command
+    return junit_option(command.__name__, "test and each requirement")(command)
 
 
 def carry_out(suite_of: Callable[[Callable[[str], None]], Suite], options: dict[str, Any], expected_s: float) -> int:
@@ -91,9 +95,8 @@ def carry_out(suite_of: Callable[[Callable[[str], None]], Suite], options: dict[
 @click.option(
     "--sizes",
     metavar="BYTES,...",
-    default=",".join(SIZES),
-    show_default=True,
-    help="Frame sizes with FCS, or imix: section 9.1.",
+    help="Frame sizes with FCS, or imix. Default: those of section 9.1, as far as headers leave room: 64,128,256,512,"
+    "1024,1280,1518; with --ip 6 from 84, with --vlan 4 bytes more at both ends.",
 )
 @click.option(
     "--tests",
@@ -101,6 +104,14 @@ def carry_out(suite_of: Callable[[Callable[[str], None]], Suite], options: dict[
     default=",".join(TESTS),
     show_default=True,
     help="The tests of section 26 to make at each size.",
+)
+@click.option(
+    "--modifier",
+    "modifiers",
+    multiple=True,
+    metavar="NAME[=COMMAND]",
+    help="Search for the throughput once more with this of section 11: broadcast, or management, routing or filters"
+    " by a shell command that runs during the test; in a lab it runs where the device is.",
 )
 @click.option("--reset-command", metavar="COMMAND", help="Also test a reset by this shell command (section 26.6).")
 @traffic_options
@@ -120,6 +131,9 @@ def rfc2544(**options: Any) -> int:  # noqa: ANN401
 def _finish(done: SuiteRun, options: dict[str, Any], required: Requirements | None) -> int:
     """Show a suite, say what is missed or missing, and give the exit code."""
     unwritten = reports.show_run(done.path, options)
+    if options["junit"]:
+        write_atomically(options["junit"], junit.render([cases.suite(read_run(done.path), required)]))
+        click.echo(f"wrote {options['junit']}", err=True)
     unfinished = reports.tell_why_unfinished(done.end, done.path, words.count(len(done.tests), "test"))
     if unfinished:
         return unfinished
@@ -138,6 +152,11 @@ def _request(options: dict[str, Any]) -> SuiteRequest:
         message = "--frame-size: a suite has several; give --sizes"
         raise UsageError(message)
     check_traffic(options, [options["measurer"]])
+    modifiers = parse_modifiers(options["modifiers"])
+    if BROADCAST in modifiers and not kind.sends_profiles:
+        message = f"--modifier broadcast: measurer {options['measurer']!r} cannot send broadcasts; leave it out"
+        raise UsageError(message)
+    sizes = options["sizes"] or ",".join(sizes_of(int(options["ip"]), is_tagged=options["vlan"] is not None))
     return SuiteRequest(
         search=SearchRequest(
             measurer=options["measurer"],
@@ -149,10 +168,11 @@ def _request(options: dict[str, Any]) -> SuiteRequest:
             traffic={**traffic_of(options), "ip": int(options["ip"])},
             labels=labels_of(options),
         ),
-        sizes=[size for size in parse_sizes(options["sizes"]) if size is not None],
+        sizes=[size for size in parse_sizes(sizes) if size is not None],
         tests=[test.strip() for test in options["tests"].split(",")],
         is_quick=options["quick"],
         reset_command=options["reset_command"],
+        modifiers=modifiers,
     )
 
 

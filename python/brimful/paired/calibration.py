@@ -201,8 +201,11 @@ def pool_queues(calibrations: Sequence[Calibration]) -> None:
 
 
 def queue_of(description: Description) -> float | None:
-    """Give the units in the queue of an overloaded device; null: it is to be measured. Simulated ones have none."""
-    if description.virtual_time:
+    """Give the units in the queue of an overloaded device; null: it is to be measured. Simulated ones have none.
+
+    What waits at a disk when a trial ends is not counted: each trial ends one deadline after its last IO began.
+    """
+    if description.virtual_time or description.load_unit == "IO/s":
         return 0.0
     frames = description.device.get("input_queue_frames")
     return frames * description.conversion_factor if isinstance(frames, int) else None

@@ -23,7 +23,18 @@ from brimful.records.run import Run
 
 PLACES = frozenset({"ports", "seed", "warnings"})
 """Parts of the traffic that say where the tester stood, what it drew or what to beware of, not what it sent."""
-SENT = ("profile", "frame_size", "direction", "flows", "vlan", "ip_version", "pattern", "port_shares", "io_size")
+SENT = (
+    "profile",
+    "frame_size",
+    "direction",
+    "flows",
+    "vlan",
+    "ip_version",
+    "pattern",
+    "port_shares",
+    "io_size",
+    "broadcast_every",
+)
 """Parts of the traffic that any result depends on."""
 _OF_THE_DEVICE = ("name", "device", "model", "simulated")
 """Facts that say which device it is, and not in which state."""

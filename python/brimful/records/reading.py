@@ -131,7 +131,8 @@ class RunFile(msgspec.Struct, frozen=True):
     @property
     def ceilings(self) -> list[float]:
         """What loads were lowered to that the tester could not offer, in their order."""
-        return [each.load for each in self.warnings if each.code == TESTER_CEILING and each.load is not None]
+        loads = [each.load for each in self.warnings if each.code == TESTER_CEILING and each.load is not None]
+        return [load for load in loads if load > 0]
 
     def is_ended(self) -> bool:
         """Whether the run ended after its last trial; otherwise it was killed, or goes on."""

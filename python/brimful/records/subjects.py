@@ -150,6 +150,7 @@ SUBJECTS: tuple[Subject, ...] = (
         line="brimful.report.suite.model:line",
         document="brimful.report.suite.model:build",
         verify="brimful.report.verdicts:of_suite",
+        compare="brimful.report.suite.comparison:compare_runs",
     ),
     Subject(
         name="switching",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from brimful.suites.modifiers import TESTS as MODIFIED
+
 
 class Durations(msgspec.Struct, frozen=True, kw_only=True):
     """Lengths and numbers of trials. The sections are those of RFC 2544."""
@@ -25,6 +27,8 @@ class Durations(msgspec.Struct, frozen=True, kw_only=True):
     reset_s: float = 300.0
     reset_rounds: int = 1
     """Section 26.6: of the trial in which the device is reset."""
+    modifier_wait_s: float = 2.0
+    """Section 23: after a routing update."""
 
 
 FULL = Durations()
@@ -39,6 +43,7 @@ QUICK = Durations(
     overload_s=3.0,
     recovery_rounds=2,
     reset_s=30.0,
+    modifier_wait_s=0.2,
 )
 _TRIALS_OF_A_SEARCH, _LOADS_OF_A_CURVE, _BURSTS_OF_A_TEST = 14, 6, 16
 """Usual numbers, for the forecast alone."""
@@ -60,4 +65,5 @@ def expected_s(durations: Durations, sizes: int, tests: list[str]) -> float:
         "recovery": durations.recovery_rounds * (durations.overload_s + _WAIT_BETWEEN_ROUNDS_S + 3.0),
     }
     reset_s = durations.reset_rounds * (durations.reset_s + _WAIT_BETWEEN_ROUNDS_S) if "reset" in tests else 0.0
+    each_s.update(dict.fromkeys(MODIFIED, each_s["throughput"]))
     return sizes * sum(each_s.get(test, 0.0) for test in tests) + reset_s

@@ -16,9 +16,10 @@ from brimful.loss.manager import LossRequest, run_loss
 from brimful.measurers.base import Description, Measurer
 from brimful.records import End, read_run
 from brimful.records.experiment import fingerprint
-from brimful.recovery.manager import RecoveryRequest, run_recovery
+from brimful.recovery.manager import RecoveryRequest, WithDevice, run_recovery
 from brimful.suites.durations import FULL, QUICK, Durations
 from brimful.suites.manager import SUBJECT, Suite
+from brimful.suites.modifiers import BROADCAST_EVERY, running, test_of
 from brimful.throughput.goals import PRESETS, SearchGoal
 from brimful.throughput.manager import SearchRequest, run_search
 
@@ -38,6 +39,8 @@ class SuiteRequest(msgspec.Struct, frozen=True, kw_only=True):
     tests: list[str]
     is_quick: bool = False
     reset_command: str | None = None
+    modifiers: dict[str, str] = {}
+    """Of section 11, by name: the command that makes it; none for broadcasts."""
 
     @property
     def durations(self) -> Durations:
@@ -50,10 +53,12 @@ class SuiteRequest(msgspec.Struct, frozen=True, kw_only=True):
         del facts["search"]
         return fingerprint(subject=SUBJECT, search=self.search.fingerprint(), **facts)
 
-    def of_size(self, size: str) -> SearchRequest:
-        """Give the request of the tests at one size."""
+    def of_size(self, size: str, *, broadcasts: bool = False) -> SearchRequest:
+        """Give the request of the tests at one size, or of that with broadcasts."""
         search = self.search
         arguments = [*search.traffic.get("arguments", []), f"--frame-size={size}"]
+        if broadcasts:
+            arguments.append(f"--broadcast-every={BROADCAST_EVERY}")
         return msgspec.structs.replace(search, traffic={**search.traffic, "arguments": arguments})
 
 
@@ -74,6 +79,7 @@ def suite_of(
     note
         Gets what to say once.
     """
+    modified = {test_of(name): command for name, command in request.modifiers.items()}
 
     def describe() -> Description:
         first = request.of_size(request.sizes[0])
@@ -84,23 +90,27 @@ def suite_of(
             measurer.close()
 
     def make(size: str, test: str, directory: Path, throughput: Path) -> End:
-        search = request.of_size(size)
+        search = request.of_size(size, broadcasts=modified.get(test) == "")
+        if test in modified:
+            # What 100 % is was found with the plain throughput.
+            search = msgspec.structs.replace(search, max_load=read_run(throughput).max_load)
         context = Context(
             search=search,
             durations=request.durations,
             open_measurer=open_for(search),
             reset_command=request.reset_command,
+            modifier=modified.get(test, ""),
             note=note,
         )
-        return _TESTS[test](context, directory, throughput)
+        return _TESTS.get(test, _throughput)(context, directory, throughput)
 
     return Suite(
         standard="RFC 2544",
         measurer=request.search.measurer,
         sizes=request.sizes,
-        tests=[*request.tests, *([RESET] if request.reset_command is not None else [])],
-        known=TESTS if request.reset_command is None else (*TESTS, RESET),
-        needs={test: GOAL for test in (*TESTS, RESET) if test != GOAL},
+        tests=[*request.tests, *modified, *([RESET] if request.reset_command is not None else [])],
+        known=(*TESTS, *modified) if request.reset_command is None else (*TESTS, *modified, RESET),
+        needs={test: GOAL for test in (*TESTS, *modified, RESET) if test != GOAL},
         once=frozenset({RESET}),
         anew=frozenset({"recovery", RESET}),
         is_quick=request.is_quick,
@@ -133,6 +143,8 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     durations: Durations
     open_measurer: Open
     reset_command: str | None
+    modifier: str
+    """The command that makes it, where there is one."""
     note: Callable[[str], None]
 
 
@@ -147,8 +159,13 @@ def _throughput(context: Context, directory: Path, throughput: Path) -> End:
         initial_trial_duration_s=min(1.0, trial_s),
     )
     request = msgspec.structs.replace(context.search, goals=[goal.record(GOAL)])
-    with _opened(context, request.measurer) as measurers:
-        outcome = run_search(request, measurers[DEVICE], out=directory, resume=directory.exists(), note=context.note)
+    with contextlib.ExitStack() as stack:
+        measurer = stack.enter_context(_opened(context, request.measurer))[DEVICE]
+        if context.modifier:
+            argv = ["sh", "-c", context.modifier]
+            at_device = measurer.device_command(argv) if isinstance(measurer, WithDevice) else argv
+            stack.enter_context(running(at_device, context.durations.modifier_wait_s))
+        outcome = run_search(request, measurer, out=directory, resume=directory.exists(), note=context.note)
     return outcome.result.end
 
 

@@ -108,7 +108,7 @@ impl StepClock {
     fn pass(&self, span: u64) -> Nanoseconds {
         let shared = &self.shared;
         if thread::current().id() == shared.first {
-            // Its last look has been used, or nobody is there to use it.
+            // Its last look has been used, or no thread is left to use it.
             let is_used = |looks: &Looks| !looks.first_has_looked || looks.living.is_empty();
             let others_live = shared.change_when(is_used, |looks| {
                 looks.first_has_looked = !looks.living.is_empty();

@@ -1,6 +1,7 @@
 //! Whole trials over a wire in memory in virtual time, with one thread and with two.
 
 mod bed;
+mod broadcasts;
 mod clock;
 mod delays;
 mod honesty;

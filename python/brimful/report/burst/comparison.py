@@ -28,7 +28,7 @@ def compare_runs(new: Sequence[RunFile], baseline: Sequence[RunFile], *, toleran
     for side in (new, baseline):
         refuse_repeated(side)
     _check_alike([*new, *baseline])
-    found = compare(_sample(new), _sample(baseline), tolerance=tolerance)
+    found = compare(sample(new), sample(baseline), tolerance=tolerance)
     return Compared(
         regressed=found.verdict == REGRESSION,
         text=lambda style, columns: _text(found, style),
@@ -46,7 +46,14 @@ def _check_alike(files: Sequence[RunFile]) -> None:
     refuse_different(files)
 
 
-def _sample(side: Sequence[RunFile]) -> Sample:
+def sample(side: Sequence[RunFile]) -> Sample:
+    """Give the longest bursts of all tests.
+
+    Raises
+    ------
+    UsageError
+        When no test came to its end.
+    """
     tests = [test for file in side for test in model.tests_of(file)]
     if not tests:
         message = f"{side[0].path}: has no test that came to its end; give runs that have"

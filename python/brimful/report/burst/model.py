@@ -30,7 +30,7 @@ def build(file: RunFile) -> Document:
     RecordError
         When the record has no plan of such a run.
     """
-    plan = file.planned(file.run.burst)
+    plan = plan_of(file)
     result, tests = result_of(file), tests_of(file)
     shown = [NO_RESULT] if result is None else [bursts_tried(file), _result(file, plan, result), tests_table(file)]
     return Document(

@@ -82,7 +82,7 @@ def _table(file: RunFile) -> Block:
 
 
 def _section(member: Member, file: RunFile) -> Section:
-    plan, result = file.planned(file.run.burst), one_size.result_of(file)
+    plan, result = one_size.plan_of(file), one_size.result_of(file)
     shown = [one_size.NO_RESULT] if result is None else [one_size.bursts_tried(file), one_size.tests_table(file)]
     size = size_of(member)
     own = [group for group in facts.set_up(file.run, facts.device(file.run, file.trials)) if group[0] not in _OF_ALL]
@@ -176,12 +176,12 @@ def _remarks(member: Member) -> list[str]:
 
 
 def _notes(files: Sequence[RunFile]) -> list[str]:
-    said = (one_size.notes(file, file.planned(file.run.burst), one_size.result_of(file)) for file in files)
+    said = (one_size.notes(file, one_size.plan_of(file), one_size.result_of(file)) for file in files)
     deviations = (f"Deviation: {text}." for file in files for text in file.run.deviations)
     return list(dict.fromkeys([*(note for notes in said for note in notes), *deviations]))
 
 
 def _common(files: Sequence[RunFile]) -> list[tuple[str, str]]:
-    set_ups = [one_size.set_up(file, file.planned(file.run.burst)) for file in files]
+    set_ups = [one_size.set_up(file, one_size.plan_of(file)) for file in files]
     alike = [row for row in set_ups[0] if all(row in other for other in set_ups)] if set_ups else []
     return [row for row in alike if row[0] not in _SHOWN_ELSEWHERE]

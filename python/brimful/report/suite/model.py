@@ -16,18 +16,10 @@ from brimful.report.delay import numbers
 from brimful.report.loss.model import greatest_without_loss, losses_of
 from brimful.report.recovery import model as recovery
 from brimful.report.suite import figures
+from brimful.report.suite.done import sections_table
 from brimful.report.suite.forwarding import congestion_table, forwarding_row
 from brimful.report.suite.results import Result, plan_of, results_of
-from brimful.report.suite.sections import (
-    HARDWARE,
-    NOT_APPLICABLE,
-    NOT_DONE,
-    OTHERWISE,
-    RFC2889,
-    SECTIONS,
-    SIZES,
-    TESTS_OF,
-)
+from brimful.report.suite.sections import MODIFIED, RFC2889
 from brimful.report.switching import model as switching
 from brimful.units import format_load
 
@@ -64,8 +56,10 @@ def build(file: RunFile) -> Document:
         When one of them cannot be read.
     """
     plan, results = plan_of(file), results_of(file)
-    shown: list[Block] = [_sections(file, plan, results)]
+    shown: list[Block] = [sections_table(file, plan, results)]
     shown += [block for test in plan.tests for block in _blocks(test, results)]
+    if any(result.test in MODIFIED for result in results):
+        shown.append(_modified(results))
     if not results:
         shown.append(Sentence("There is no result: no test came to its end."))
     quick = ", quick" if plan.is_quick else ""
@@ -109,7 +103,7 @@ def _of(results: Sequence[Result], test: str) -> list[Result]:
 
 def _blocks(test: str, all_results: Sequence[Result]) -> list[Block]:
     results = _of(all_results, test)
-    if not results or test == "control":
+    if not results or test == "control" or test in MODIFIED:
         return []
     if test == "congestion":
         return [congestion_table(_TITLES[test], _of(all_results, "control"), results)]
@@ -120,6 +114,20 @@ def _blocks(test: str, all_results: Sequence[Result]) -> list[Block]:
     table = Table(title=_TITLES[test], names=["frame size", *names], rows=rows, key=test)
     drawn = [figure for figure in (_throughputs(test, results), _curves(test, results)) if figure is not None]
     return [*drawn, table]
+
+
+def _modified(all_results: Sequence[Result]) -> Table:
+    """Show the throughput with each modifier beside the plain one."""
+    plain = {result.size: result.value for result in _of(all_results, "throughput")}
+    rows = []
+    for result in (result for test in MODIFIED for result in _of(all_results, test)):
+        cells, before = _cells(result, _throughput_row, 5), plain.get(result.size)
+        unit = "" if result.file is None else result.file.run.load_unit
+        change = f"{100 * (result.value / before - 1):+.1f} %" if result.value is not None and before else _NONE
+        without = format_load(before, unit) if before else _NONE
+        rows.append([result.size, result.test.removeprefix("with-"), cells[0], without, change])
+    names = ["frame size", "modifier", "throughput", "without it", "change"]
+    return Table(title="Throughput with modifiers (section 11)", names=names, rows=rows, key="modifiers", words=2)
 
 
 def _of_switch(result: Result) -> list[Block]:
@@ -321,36 +329,6 @@ def _notes(plan: SuitePlan) -> list[str]:
     if plan.is_quick:
         notes.insert(0, f"This is no {plan.standard} test: --quick has shorter and fewer trials than it asks for.")
     return notes
-
-
-def _sections(file: RunFile, plan: SuitePlan, results: Sequence[Result]) -> Table:
-    rows = [
-        [section, title, _state(section, state, file, plan, results), remark]
-        for section, title, state, remark in SECTIONS.get(plan.standard, ())
-    ]
-    names = ["section", f"of {plan.standard}", "state", "remark"]
-    return Table(title=f"What was done of {plan.standard}", names=names, rows=rows, key="sections", words=4)
-
-
-def _state(section: str, state: str, file: RunFile, plan: SuitePlan, results: Sequence[Result]) -> str:
-    """Say what became of a section in this suite."""
-    if state in (NOT_DONE, NOT_APPLICABLE, HARDWARE):
-        return state
-    if (section == "24" and plan.is_quick) or (section in ("4", "9") and plan.sizes != SIZES):
-        return OTHERWISE
-    if section == "14" and facts.directions(file.run) == "one direction":
-        return NOT_DONE
-    tests = TESTS_OF.get(section, ())
-    if not set(tests) <= set(plan.tests):
-        return NOT_DONE
-    for test in tests:
-        due = 1 if test in plan.once else len(plan.sizes)
-        made = sum(result.reason == "done" for result in _of(results, test))
-        if made < due:
-            return f"{made} of {words.count(due, 'size')}"
-    if not tests:
-        return state
-    return OTHERWISE if plan.is_quick else state
 
 
 def _set_up(file: RunFile, plan: SuitePlan, results: Sequence[Result]) -> list[tuple[str, str]]:

@@ -13,6 +13,7 @@ from brimful import units
 from brimful.errors import UsageError
 from brimful.records import RunFile
 from brimful.report.suite.results import Result, plan_of, results_of
+from brimful.report.suite.sections import MODIFIED
 from brimful.report.words import share
 
 ALL = "all"
@@ -42,7 +43,7 @@ KINDS: Mapping[str, Kind] = {
     "recovery": Kind(units.parse_duration, units.format_delay, is_least=False),
     "reset": Kind(units.parse_duration, units.format_delay, is_least=False),
     **dict.fromkeys(
-        ("mesh", "one-to-many", "many-to-one", "backbone", "halves"),
+        (*MODIFIED, "mesh", "one-to-many", "many-to-one", "backbone", "halves"),
         Kind(units.parse_load, units.format_load, is_least=True),
     ),
     "caching": Kind(_whole, lambda count: f"{count:.0f} addresses", is_least=True),

@@ -9,6 +9,7 @@ import msgspec
 from brimful.records import Burst, RunFile, SuitePlan, SuiteTest, read_run
 from brimful.report.loss.model import losses_of
 from brimful.report.recovery.model import recoveries_of
+from brimful.report.suite.sections import MODIFIED
 from brimful.report.switching.model import results_of as switching_results
 
 
@@ -90,7 +91,7 @@ def _failed(file: RunFile) -> float | None:
 
 
 VALUES: Mapping[str, Callable[[RunFile], float | None]] = {
-    **dict.fromkeys(("throughput", "mesh", "one-to-many", "many-to-one", "backbone", "halves"), _throughput),
+    **dict.fromkeys(("throughput", *MODIFIED, "mesh", "one-to-many", "many-to-one", "backbone", "halves"), _throughput),
     "latency": _latency,
     "loss": _loss,
     "bursts": _bursts,

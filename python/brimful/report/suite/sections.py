@@ -19,7 +19,15 @@ _RFC2544: Rows = (
     ),
     ("9", "Frame sizes", DONE, "section 9.1, FCS included; with --sizes others"),
     ("10", "Verifying received frames", DONE, "signature, sequence numbers, duplicates and order of every frame"),
-    ("11", "Modifiers", NOT_DONE, "broadcast, management, routing updates and filters are not sent"),
+    ("11.1", "Broadcast frames", DONE, "--modifier broadcast: one of 100 frames, evenly spread, beside the load"),
+    (
+        "11.2",
+        "Management frames",
+        OTHERWISE,
+        "--modifier management=COMMAND: a program queries, and checks the answers",
+    ),
+    ("11.3", "Routing update frames", OTHERWISE, "--modifier routing=COMMAND: a program announces and changes routes"),
+    ("11.4", "Filters", OTHERWISE, "--modifier filters=COMMAND: which ones are set, and on what, is the command's"),
     ("12", "Protocol addresses", DONE, "one address pair; with --flows or a profile many"),
     ("13", "Route set up", NOT_DONE, "no routing protocol is spoken: routes are set by hand"),
     ("14", "Bidirectional traffic", DONE, "both directions at once unless --direction uni"),
@@ -34,7 +42,7 @@ _RFC2544: Rows = (
     ("21", "Bursty traffic", NOT_DONE, "bursts of 16 to 1024 frames are not searched; profiles can send them"),
     ("23", "Trial description", OTHERWISE, "stragglers are waited for until the count is complete, 500 ms at most"),
     ("24", "Trial duration", DONE, "60 s; shorter with --quick"),
-    ("25", "Address resolution", DONE, "ARP is answered during trials"),
+    ("25", "Address resolution", DONE, "ARP is answered during trials; over IPv6 a router needs static neighbours"),
     ("26.1", "Throughput", DONE, "by search to 0.5 % of the load"),
     (
         "26.2",
@@ -70,11 +78,44 @@ _RFC2889: Rows = (
     ("5.10", "Broadcast frames", OTHERWISE, "copies at one rate and latency of one frame; no throughput is searched"),
     ("A, B", "Bursts, frame based or time based load", OTHERWISE, "constant load; frame based: a number of frames"),
 )
+RFC5180: Rows = (
+    ("5180", "IPv6: addresses", DONE, "2001:2::/48, unless a profile says otherwise"),
+    (
+        "5180",
+        "IPv6: frame sizes",
+        OTHERWISE,
+        "the least has 84 bytes with UDP and the stamp of the tester, 88 with a tag",
+    ),
+    ("5180", "IPv6: neighbour discovery", NOT_DONE, "it is not answered: a router needs static neighbours"),
+    ("5180", "IPv6: extension headers", NOT_DONE, "no frames with extension headers are sent"),
+    ("5180", "IPv6: dual stack", NOT_DONE, "all frames of a suite are of one protocol"),
+)
+"""What is asked of tests over IPv6 beside RFC 2544."""
 SECTIONS = {"RFC 2544": _RFC2544, RFC2889: _RFC2889}
 """By standard."""
 SIZES = ["64", "128", "256", "512", "1024", "1280", "1518"]
 """Frame sizes of Ethernet: section 9.1."""
+_LEAST_SIZE = {4: 64, 6: 84}
+_TAG_BYTES = 4
+MODIFIED = ("with-broadcast", "with-management", "with-routing", "with-filters")
+"""Tests of the throughput with a modifier of section 11."""
+
+
+def sizes_of(ip: int, *, is_tagged: bool) -> list[str]:
+    """Give the frame sizes for a protocol: the least has room for its headers, and a tag makes the largest longer.
+
+    >>> sizes_of(4, is_tagged=False) == SIZES, sizes_of(6, is_tagged=True)
+    (True, ['88', '128', '256', '512', '1024', '1280', '1522'])
+    """
+    tag = _TAG_BYTES if is_tagged else 0
+    return [str(_LEAST_SIZE[ip] + tag), *SIZES[1:-1], str(int(SIZES[-1]) + tag)]
+
+
 TESTS_OF = {
+    "11.1": ("with-broadcast",),
+    "11.2": ("with-management",),
+    "11.3": ("with-routing",),
+    "11.4": ("with-filters",),
     "26.1": ("throughput",),
     "26.2": ("latency",),
     "26.3": ("loss",),

@@ -128,7 +128,8 @@ fn run(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
     .with_threads(settings.threads.threads())
     .with_more_senders(more_senders)
     .with_processors(settings.threads.sending_processors())
-    .with_ramp_up(settings.ramp_up);
+    .with_ramp_up(settings.ramp_up)
+    .with_broadcasts(settings.broadcast_every);
     let input = BufReader::new(io::stdin());
     let mut output = io::stdout().lock();
     let description = settings.description(back_end, &links);

@@ -1,5 +1,6 @@
 use std::fs;
 use std::net::IpAddr;
+use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
 use brimful_frame::{MacAddress, VlanTag};
@@ -102,6 +103,10 @@ pub(crate) struct Options {
     /// How long the load rises before a trial, geometrically from 0.1 % of its load, with frames that are not counted.
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = parse_time)]
     ramp_up: Nanoseconds,
+    /// One of N frames that a port sends is a broadcast, evenly among the test frames, beside the load, and counted
+    /// nowhere: 100 for RFC 2544 section 11.1.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..))]
+    broadcast_every: Option<u64>,
     /// The longest stall of the sender that does not make a trial invalid.
     #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = parse_time)]
     max_stall: Nanoseconds,
@@ -206,6 +211,7 @@ impl Options {
                 },
             },
             ramp_up: self.ramp_up,
+            broadcast_every: self.broadcast_every.and_then(NonZeroU64::new),
             back_end: self.back_end,
             care: self.care(),
             faults: self.faults,
@@ -474,6 +480,10 @@ mod tests {
             (&["--max-load", "0"], "--max-load"),
             (&["--fault", "c/send:drop=1"], "no --port c"),
             (&["--straggler-wait", "soon"], "--straggler-wait"),
+            (
+                &["--senders", "4", "--flows", "2", "--fault", "a/send:drop=1"],
+                "--fault: threads that share a port",
+            ),
         ] {
             let arguments: Vec<_> = two.iter().chain(more).copied().collect();
             let message = settings(&arguments).unwrap_err();

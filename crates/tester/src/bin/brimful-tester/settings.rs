@@ -1,3 +1,5 @@
+use std::num::NonZeroU64;
+
 use brimful_frame::{FRAME_CHECK_SEQUENCE_LEN, MacAddress};
 use brimful_netdev::{BackEnd, Care, PacketRing, Sender, link_speed};
 use brimful_tester::{Direction, MAX_SIZE_PATTERN, Profile, Share, TemplateError, Timing};
@@ -18,6 +20,7 @@ pub(crate) struct Settings {
     pub(crate) profile: Profile,
     pub(crate) timing: Timing,
     pub(crate) ramp_up: Nanoseconds,
+    pub(crate) broadcast_every: Option<NonZeroU64>,
     pub(crate) back_end: Option<BackEnd>,
     pub(crate) care: Care,
     pub(crate) faults: Vec<FaultRequest>,
@@ -122,6 +125,9 @@ impl Settings {
         if !self.shares.is_empty() {
             let texts = self.shares.iter().map(Share::to_string);
             fields.insert("port_shares".to_owned(), texts.collect());
+        }
+        if let Some(every) = self.broadcast_every {
+            fields.insert("broadcast_every".to_owned(), json!(every));
         }
         if self.threads.senders > 1 {
             fields.insert("senders".to_owned(), json!(self.threads.senders));

@@ -1,0 +1,30 @@
+"""What a suite found as test cases: each test that was made, and each requirement."""
+
+from __future__ import annotations
+
+from brimful.records import RunFile
+from brimful.report.junit import Case, Suite
+from brimful.report.suite.requirements import KINDS, Requirements
+from brimful.report.suite.results import Result, plan_of, results_of
+
+
+def suite(file: RunFile, required: Requirements | None) -> Suite:
+    """Give the cases of a suite; a test that could not be made is an error, a requirement that is missed a failure."""
+    cases = [_made(result) for result in results_of(file)]
+    for check in [] if required is None else required.checks(file):
+        name = f"{check.test} at {check.size}: {check.required}"
+        cases.append(Case(name=name, problem=None if check.is_met else check.found, said=check.found))
+    end = file.ends[-1] if file.ends else None
+    if not cases:
+        cases.append(Case(name="the suite has a result", problem="no test came to its end", is_error=True))
+    duration_s = 0.0 if end is None else end.search_s
+    name = f"{plan_of(file).standard}: {file.run.measurer.spec}"
+    return Suite(name=name, cases=cases, duration_s=duration_s, command=plan_of(file).standard.replace(" ", "").lower())
+
+
+def _made(result: Result) -> Case:
+    name, is_done = f"{result.test} at {result.size} was made", result.reason == "done"
+    if not is_done:
+        return Case(name=name, problem=result.text or result.reason, is_error=True)
+    kind = KINDS.get(result.test)
+    return Case(name=name, said="" if kind is None or result.value is None else kind.show(result.value))

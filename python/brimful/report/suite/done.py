@@ -1,0 +1,57 @@
+"""What a suite did of each section of its standard."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from brimful.records import RunFile, SuitePlan
+from brimful.report import facts, words
+from brimful.report.blocks import Table
+from brimful.report.suite.results import Result
+from brimful.report.suite.sections import (
+    HARDWARE,
+    NOT_APPLICABLE,
+    NOT_DONE,
+    OTHERWISE,
+    RFC5180,
+    SECTIONS,
+    SIZES,
+    TESTS_OF,
+    Rows,
+)
+
+
+def sections_table(file: RunFile, plan: SuitePlan, results: Sequence[Result]) -> Table:
+    """Show every section of a standard, and what a suite did of it."""
+    rows = [
+        [section, title, _state(section, state, file, plan, results), remark]
+        for section, title, state, remark in _standard(file, plan)
+    ]
+    names = ["section", f"of {plan.standard}", "state", "remark"]
+    return Table(title=f"What was done of {plan.standard}", names=names, rows=rows, key="sections", words=4)
+
+
+def _standard(file: RunFile, plan: SuitePlan) -> Rows:
+    more = RFC5180 if "IPv6" in (facts.protocol(file.run) or "") else ()
+    return (*SECTIONS.get(plan.standard, ()), *more)
+
+
+def _state(section: str, state: str, file: RunFile, plan: SuitePlan, results: Sequence[Result]) -> str:
+    """Say what became of a section in this suite."""
+    if state in (NOT_DONE, NOT_APPLICABLE, HARDWARE):
+        return state
+    if (section == "24" and plan.is_quick) or (section in ("4", "9") and plan.sizes != SIZES):
+        return OTHERWISE
+    if section == "14" and facts.directions(file.run) == "one direction":
+        return NOT_DONE
+    tests = TESTS_OF.get(section, ())
+    if not set(tests) <= set(plan.tests):
+        return NOT_DONE
+    for test in tests:
+        due = 1 if test in plan.once else len(plan.sizes)
+        made = sum(result.reason == "done" and result.test == test for result in results)
+        if made < due:
+            return f"{made} of {words.count(due, 'size')}"
+    if not tests:
+        return state
+    return OTHERWISE if plan.is_quick else state

@@ -15,6 +15,8 @@ from brimful.cards.checking import Check, check
 from brimful.cards.ethtool import Interface
 
 CARRIER_WAIT_S = 10
+SETTLE_S = 5
+"""After commands that restart links: e1000 looks at its link every two seconds only, and reports a carrier meanwhile."""
 FRAMES_PER_S = 200
 
 
@@ -85,6 +87,7 @@ def main() -> None:
         before = check(names)
         say(f"{driver} before", shown(before))
         say(f"{driver} failed", mend(before))
+    time.sleep(SETTLE_S)
     await_carriers([name for names in cards.values() for name in names])
     for driver, names in cards.items():
         say(f"{driver} after", shown(check(names)))

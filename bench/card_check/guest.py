@@ -16,7 +16,7 @@ from brimful.cards.ethtool import Interface
 
 CARRIER_WAIT_S = 10
 SETTLE_S = 5
-"""After commands that restart links: e1000 looks at its link every two seconds only, and reports a carrier meanwhile."""
+"""After commands that restart links: some drivers look at their link every two seconds only."""
 FRAMES_PER_S = 200
 
 

@@ -1,5 +1,6 @@
 # Read by benchmarks that need a kernel of their own: a Debian kernel under QEMU with files in its memory.
-# Set before: name (for messages and for build/$name, where downloads stay) and top (of the project).
+# Set before: name (for messages) and top (of the project); launcher, if QEMU is to be started by a program. Downloads stay
+# in build/guest.
 # After `prepare`: $work, removed at the end; $root, the guest's files; $image and $busybox.
 
 # Ends with 2: something is missing here. A guest that fails ends with 1.
@@ -8,7 +9,7 @@ die() { echo "$name: $*" >&2; exit 2; }
 prepare() {
     command -v qemu-system-x86_64 >/dev/null || die "no qemu-system-x86_64; install the package qemu-system-x86"
     [ -x "$top/.venv/bin/python" ] || die "no .venv; run tools/setup test"
-    cache=$top/build/$name
+    cache=$top/build/guest
     mkdir -p "$cache"
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT
@@ -72,7 +73,7 @@ boot() {
     limit_seconds=$1; shift
     (cd "$root" && find . | "$busybox" cpio -o -H newc 2>/dev/null | gzip -1) >"$work/initramfs"
     status=0
-    timeout "$limit_seconds" qemu-system-x86_64 -accel tcg -m 768 -nographic -no-reboot "$@" \
+    timeout "$limit_seconds" ${launcher:-} qemu-system-x86_64 -accel tcg -m 768 -nographic -no-reboot "$@" \
         -kernel "$(find "$work/$image/boot" -name 'vmlinuz-*' | head -n 1)" -initrd "$work/initramfs" \
         -append "console=ttyS0 quiet panic=-1 mitigations=off" </dev/null >"$work/raw" 2>&1 || status=$?
     tr -d '\r' <"$work/raw" >"$work/console"

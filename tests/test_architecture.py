@@ -51,6 +51,7 @@ MODULES = {
     "lab": {"changes", "errors"},
     "machine": {"records", "units"},
     "measurers": {"_core", "errors", "records", "lab"},
+    "cards": {"errors", "measurers"},
     "alarm": set(),
     "policies": {"errors"},
     "ceilings": {"records", "units"},

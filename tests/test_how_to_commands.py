@@ -61,6 +61,7 @@ BY_ANOTHER_TEST = {
     r"^brimful-switchd check /etc/": "tests/packages/test_deb_installed.py",
     r"--store s3://": "tests/discards/test_buckets.py",
     r"--engine spark|spark-cluster$": "tests/discards/test_spark_cluster.py",
+    r"^brimful tester check ": "tests/cards/test_tester_check.py",
     r"^curl |discards (ingest|tests|report|affected) --store|^iperf3 --client": "tests/discards/test_how_to_snmp.py",
 }
 """Commands that another test runs in whole, with stand-ins for devices and servers."""

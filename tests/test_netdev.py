@@ -13,14 +13,20 @@ LISTED = [
     {
         "interface": "eth0",
         "back_ends": [
-            {"name": "packet", "works": True, "obstacle": None},
-            {"name": "xdp-native", "works": False, "obstacle": "interface `eth0` has 4 receive queues"},
+            {"name": "packet", "works": True, "obstacle": None, "zero_copy": False, "is_taken": False},
+            {
+                "name": "xdp-native",
+                "works": False,
+                "obstacle": "interface `eth0` has 4 receive queues",
+                "zero_copy": False,
+                "is_taken": False,
+            },
         ],
     },
     {
         "interface": "a-longer-name",
         "used_for": "carries the address 192.0.2.1",
-        "back_ends": [{"name": "packet", "works": True, "obstacle": None}],
+        "back_ends": [{"name": "packet", "works": True, "obstacle": None, "zero_copy": False, "is_taken": False}],
     },
 ]
 
@@ -63,9 +69,8 @@ def test_json_is_what_the_tester_says(stand_in):
 
 
 def test_interfaces_are_handed_on(stand_in):
-    stand_in(
-        '[ "$*" = "--list-back-ends --port ta --port tb" ] || exit 1; echo \'{"interface": "ta", "back_ends": []}\''
-    )
+    told = "--list-back-ends --port ta --port tb --force"
+    stand_in(f"""[ "$*" = "{told}" ] || exit 1; echo '{{"interface": "ta", "back_ends": []}}'""")
     assert [interface.interface for interface in back_ends.list_back_ends(["ta", "tb"])] == ["ta"]
 
 
@@ -98,3 +103,8 @@ def test_the_tester_itself_is_understood():
         names = [back_end.name for back_end in interface.back_ends]
         assert names == ["packet", "packet-blocks", "xdp-native", "xdp-generic", "tap"]
         assert all("no interface `brimful-absent`" in (back_end.obstacle or "") for back_end in interface.back_ends)
+
+
+def test_a_check_spares_interfaces_in_use(stand_in):
+    stand_in('[ "$*" = "--list-back-ends --port ta" ] || exit 1; echo \'{"interface": "ta", "back_ends": []}\'')
+    assert [interface.interface for interface in back_ends.list_back_ends(["ta"], force=False)] == ["ta"]

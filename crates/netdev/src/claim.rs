@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use crate::OpenError;
 use crate::interface::Interface;
 
-/// How long an interface may take to find its carrier: one that was just set up needs a moment.
-const CARRIER_WAIT: Duration = Duration::from_secs(2);
+/// How long an interface may take to find its carrier: one that was just set up, or whose driver has restarted the link
+/// for a program, negotiates a gigabit for three seconds.
+const CARRIER_WAIT: Duration = Duration::from_secs(5);
 const CARRIER_POLL: Duration = Duration::from_millis(20);
 
 /// Whether what an interface is used for may be disturbed: by test traffic, by a program that redirects its frames, or
@@ -58,13 +59,23 @@ impl Claim {
     /// # Errors
     /// When there still is none after some seconds.
     pub fn await_carrier(&self) -> Result<(), OpenError> {
-        let start = Instant::now();
-        loop {
-            match self.interface.check_up() {
-                Err(OpenError::NoCarrier(_)) if start.elapsed() < CARRIER_WAIT => thread::sleep(CARRIER_POLL),
-                result => return result,
-            }
+        await_carrier(&self.interface)
+    }
+}
+
+/// As [`Claim::await_carrier`]. Then the flags of the interface have it too, which follow later.
+pub(crate) fn await_carrier(interface: &Interface) -> Result<(), OpenError> {
+    let start = Instant::now();
+    loop {
+        let found = interface.check_up();
+        let is_settled = match &found {
+            Ok(()) => interface.is_up().unwrap_or(true),
+            Err(error) => !matches!(error, OpenError::NoCarrier(_)),
+        };
+        if is_settled || start.elapsed() >= CARRIER_WAIT {
+            return found;
         }
+        thread::sleep(CARRIER_POLL);
     }
 }
 

@@ -91,6 +91,9 @@ pub enum OpenError {
         "interface `{0}`: another XDP program is attached; `bpftool net` names it, `ip link set {0} xdp off` ends it"
     )]
     OtherXdpProgram(String),
+    /// Another user would notice.
+    #[error("not tried, as `{0}` is in use and trying interrupts its traffic; `brimful netdev {0}` tries")]
+    NotTried(String),
     /// One socket only can have a queue.
     #[error("interface `{0}`: another program uses AF_XDP on it; end that one, or use the back end packet")]
     XdpInUse(String),
@@ -132,6 +135,11 @@ pub enum OpenError {
 }
 
 impl OpenError {
+    /// Whether another program has taken the interface, and with it the frames that arrive there.
+    pub fn is_of_another_program(&self) -> bool {
+        matches!(self, Self::XdpInUse(_) | Self::OtherXdpProgram(_))
+    }
+
     /// Why an XDP program could not be loaded or attached.
     pub(crate) fn attaching(name: &str, attachment: Attachment, source: io::Error) -> Self {
         match source.raw_os_error() {

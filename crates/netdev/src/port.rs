@@ -62,6 +62,11 @@ pub trait Sender: Send {
     /// When the interface is gone.
     fn link_is_up(&mut self) -> io::Result<bool>;
 
+    /// Whether the card itself reads and writes the frames of the port, without copies.
+    fn is_zero_copy(&self) -> bool {
+        false
+    }
+
     /// Whether another interface has taken the name of the one that was opened, which is gone: this port stays without
     /// frames, and is to be opened again.
     fn is_replaced(&self) -> bool {
@@ -202,6 +207,10 @@ impl<S: Sender + ?Sized> Sender for Box<S> {
 
     fn link_is_up(&mut self) -> io::Result<bool> {
         (**self).link_is_up()
+    }
+
+    fn is_zero_copy(&self) -> bool {
+        (**self).is_zero_copy()
     }
 
     fn is_replaced(&self) -> bool {

@@ -1,6 +1,7 @@
 use std::fs;
 use std::io;
 
+use crate::claim::await_carrier;
 use crate::interface::Interface;
 use crate::{BackEnd, Care, OpenError, PacketPortOptions};
 
@@ -14,6 +15,10 @@ pub struct Attempt {
     pub back_end: BackEnd,
     /// Why it does not work, and what would help.
     pub obstacle: Option<String>,
+    /// Whether it does not because another program has the interface.
+    pub is_taken: bool,
+    /// Whether the card itself reads and writes the frames.
+    pub is_zero_copy: bool,
 }
 
 /// What was found out about an interface.
@@ -45,30 +50,41 @@ pub fn try_back_ends(name: &str, care: Care) -> Findings {
         .as_ref()
         .and_then(|interface| interface.use_by_others().ok().flatten());
     let is_spared = care == Care::SpareUsed && used_for.is_some();
-    let obstacle = |back_end: BackEnd| {
-        let Some(interface) = &found else {
-            return Some(OpenError::NoSuchInterface(name.to_owned()).to_string());
-        };
-        if is_spared && matches!(back_end, BackEnd::Xdp(_)) {
-            return Some(format!(
-                "not tried: `{name}` is in use, and trying interrupts its traffic; name it to try"
-            ));
+    // For a program some drivers restart the link: one that was up is awaited.
+    let was_up = found.as_ref().is_some_and(|interface| interface.check_up().is_ok());
+    let check_link = |interface: &Interface| {
+        if was_up {
+            await_carrier(interface)
+        } else {
+            interface.check_up()
         }
-        let is_fit = match back_end {
-            BackEnd::Tap => Ok(()),
-            BackEnd::Packet(_) | BackEnd::Xdp(_) => interface.check_up(),
-        };
-        let opened = is_fit.and_then(|()| back_end.open(name, PacketPortOptions::new(FRAME_LEN)));
-        opened.err().map(|error| error.to_string())
     };
-    let attempt = |back_end| Attempt {
-        back_end,
-        obstacle: obstacle(back_end),
+    let open = |back_end: BackEnd| {
+        let interface = found.as_ref();
+        let interface = interface.ok_or_else(|| OpenError::NoSuchInterface(name.to_owned()))?;
+        if is_spared && matches!(back_end, BackEnd::Xdp(_)) {
+            return Err(OpenError::NotTried(name.to_owned()));
+        }
+        if back_end != BackEnd::Tap {
+            check_link(interface)?;
+        }
+        back_end.open(name, PacketPortOptions::new(FRAME_LEN))
     };
-    Findings {
-        attempts: BackEnd::ALL.into_iter().map(attempt).collect(),
-        used_for,
+    let attempt = |back_end| {
+        let opened = open(back_end);
+        Attempt {
+            back_end,
+            obstacle: opened.as_ref().err().map(ToString::to_string),
+            is_taken: opened.as_ref().is_err_and(OpenError::is_of_another_program),
+            is_zero_copy: opened.is_ok_and(|port| port.sender.is_zero_copy()),
+        }
+    };
+    let attempts = BackEnd::ALL.into_iter().map(attempt).collect();
+    if let Some(interface) = &found {
+        // The next program is to find it as it was.
+        let _ = check_link(interface);
     }
+    Findings { used_for, attempts }
 }
 
 #[cfg(test)]

@@ -49,6 +49,12 @@ impl Counted {
         arrived
             .saturating_sub(self.receiver.received)
             .max(self.receiver.receive_dropped)
+            .max(self.dropped_by_interface())
+    }
+
+    /// Frames that arrived and that the card or its driver had no room for; it does not count them as arrived.
+    pub(crate) fn dropped_by_interface(&self) -> u64 {
+        self.interface.map_or(0, |interface| interface.receive_dropped)
     }
 }
 
@@ -175,6 +181,21 @@ mod tests {
             },
         };
         assert_eq!(account, Some(expected));
+    }
+
+    /// A card does not count as arrived what it had no room for.
+    #[test]
+    fn what_the_card_dropped_the_device_has_not_lost() {
+        let direction = Direction {
+            sent: 100,
+            seen: 93,
+            lost: 7,
+        };
+        let mut to = counted(0, 0, 93, [0, 93]);
+        to.interface.as_mut().unwrap().receive_dropped = 5;
+        let account = Account::new(direction, &counted(100, 0, 0, [100, 0]), &to).unwrap();
+        assert_eq!((account.lost.between, account.lost.tester_receive), (2, 5));
+        assert_eq!((to.unseen(), to.dropped_by_interface()), (5, 5));
     }
 
     #[test]

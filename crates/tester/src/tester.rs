@@ -387,6 +387,12 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
                     "the tester itself dropped {dropped} frames that arrived on {name}"
                 ));
             }
+            let dropped = during.dropped_by_interface();
+            if dropped > 0 {
+                return Some(format!(
+                    "{name} itself dropped {dropped} frames that arrived: `brimful tester check {name}` may say why"
+                ));
+            }
             let unseen = during.unseen();
             (unseen > 0).then(|| format!("{unseen} frames arrived on {name} that the tester was not given"))
         })

@@ -29,6 +29,7 @@ _COMMANDS = {
     "discards": ("brimful.cli.discards:discards", "Show what switches dropped, and which speed tests were affected."),
     "switch": ("brimful.cli.switch:switch", "Inspect a running OpenFlow switch, and change its tables."),
     "lab": ("brimful.cli.lab:lab", "Throw-away test beds in network namespaces."),
+    "tester": ("brimful.cli.tester:tester", "See whether network cards here are fit for a test."),
     "netdev": (
         "brimful.cli.netdev:netdev",
         "List the back ends that work on interfaces here, and why the others do not.",

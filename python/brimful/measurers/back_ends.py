@@ -23,6 +23,10 @@ class BackEnd(msgspec.Struct, frozen=True):
     works: bool
     obstacle: str | None
     """Why it does not work, and what would help."""
+    zero_copy: bool = False
+    """Whether the card itself puts frames where the tester reads them (AF_XDP)."""
+    is_taken: bool = False
+    """Whether it does not work because another program has the interface."""
 
 
 class Interface(msgspec.Struct, frozen=True):
@@ -34,8 +38,15 @@ class Interface(msgspec.Struct, frozen=True):
     """What somebody uses it for, in words that follow its name; the tester then takes it with ``--force`` only."""
 
 
-def list_back_ends(interfaces: Sequence[str]) -> list[Interface]:
+def list_back_ends(interfaces: Sequence[str], *, force: bool = True) -> list[Interface]:
     """Try every back end on these interfaces, or carefully on all there are.
+
+    Parameters
+    ----------
+    interfaces
+        Their names; none: all of this network namespace.
+    force
+        Whether to try on the named ones too what interrupts their traffic, where they are in use.
 
     Raises
     ------
@@ -44,7 +55,8 @@ def list_back_ends(interfaces: Sequence[str]) -> list[Interface]:
     MeasureError
         When it does not say.
     """
-    command = [tester_program(), "--list-back-ends", *(word for name in interfaces for word in ("--port", name))]
+    ports = [word for name in interfaces for word in ("--port", name)]
+    command = [tester_program(), "--list-back-ends", *ports, *(["--force"] if interfaces and force else [])]
     try:
         done = subprocess.run(command, capture_output=True, timeout=_PATIENCE_S, check=False)
     except subprocess.TimeoutExpired:

@@ -1,5 +1,5 @@
-//! A kernel interface through `AF_XDP`, in copy mode: frames lie in memory shared with the kernel, and one system
-//! call sends a whole burst.
+//! A kernel interface through `AF_XDP`: frames lie in memory shared with the kernel, and one system call sends a whole
+//! burst. Where its driver can, the card reads and writes that memory itself (zero copy); elsewhere the kernel copies.
 //!
 //! Three habits of the kernel shape the code. A kick sends no more than a budget of frames. A completion ring that is
 //! not emptied stops sending without an error, so that it is emptied before every burst. And a frame has left only when
@@ -13,6 +13,7 @@ mod live;
 mod memory;
 mod parts;
 mod program;
+mod queue;
 mod socket;
 #[cfg(all(test, not(feature = "loom")))]
 mod tests;
@@ -20,6 +21,7 @@ mod tests;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::io::Errno;
 use rustix::net::xdp::{XdpDesc, XdpDescOptions};
@@ -37,13 +39,12 @@ use live::LiveFrames;
 use memory::{Frames, Ring};
 use parts::{Parts, Whole};
 use program::Program;
-use socket::{Sizes, XdpSocket};
+use queue::{Queue, Room, SEND_FRAMES};
+use socket::{Started, XdpSocket};
 
 pub use bpf::Attachment;
 pub use forward::{Forwarded, XdpForwarder};
 
-/// Frames on their way out at a time.
-const SEND_FRAMES: u32 = 2048;
 /// Before an arrived frame in its chunk: `XDP_PACKET_HEADROOM`.
 const XDP_HEADROOM: usize = 256;
 const CHUNK_LENS: [usize; 2] = [2048, 4096];
@@ -58,8 +59,7 @@ pub struct XdpSender {
     completion: Consumer<Ring<u64>>,
     /// Chunks that hold no frame.
     free: Vec<u64>,
-    /// Frames that the kernel sends for one kick.
-    budget: u32,
+    started: Started,
     /// Where it can be done, how bursts are sent.
     live: Option<LiveFrames>,
     /// Where frames arrive as hosts hand them over, what sends those that are merged: `AF_XDP` cannot.
@@ -122,7 +122,10 @@ impl XdpPort {
         } else {
             (Parts::One, chunk_len)
         };
-        let receive_frames = 1 << (options.ring_bytes / chunk_len).max(1).ilog2();
+        let room = Room {
+            chunk_len,
+            receive_frames: 1 << (options.ring_bytes / chunk_len).max(1).ilog2(),
+        };
         let sockets = (0..interface.receive_queues()).map(|_| XdpSocket::new());
         let sockets: Vec<XdpSocket> = sockets
             .collect::<Result<_, _>>()
@@ -137,7 +140,7 @@ impl XdpPort {
         let is_veth = driver == "veth";
         let queues: Vec<Queue> = (0..)
             .zip(sockets)
-            .map(|(queue, socket)| Queue::start(&interface, queue, socket, chunks, chunk_len, receive_frames))
+            .map(|(queue, socket)| Queue::start(&interface, queue, socket, (attachment, chunks), room))
             .collect::<Result<_, _>>()?;
         // Which queue of the peer a live frame comes to depends on the processor, and would not be that of its flow.
         let wants_live_frames = is_veth
@@ -170,7 +173,8 @@ impl XdpPort {
             },
             sockets,
             is_veth,
-            dropped_before: counters,
+            before: counters,
+            completed: AtomicU64::new(0),
             _program: program,
             _tags: tags,
             _promiscuity: promiscuity,
@@ -197,8 +201,10 @@ struct Shared {
     capabilities: Capabilities,
     sockets: Vec<Arc<XdpSocket>>,
     is_veth: bool,
-    /// Counters when it was opened.
-    dropped_before: InterfaceCounters,
+    /// Its counters when it was opened.
+    before: InterfaceCounters,
+    /// Frames that all queues together have sent without copies.
+    completed: AtomicU64,
     _program: Program,
     _tags: Option<TagsInFrames>,
     _promiscuity: Promiscuity,
@@ -209,74 +215,20 @@ impl Shared {
     fn receive_dropped(&self) -> io::Result<u64> {
         // The queue before a native program is the interface's; it counts what the sockets dropped as well.
         let dropped = self.interface.counters()?.receive_dropped;
-        let by_interface = dropped.saturating_sub(self.dropped_before.receive_dropped);
+        let by_interface = dropped.saturating_sub(self.before.receive_dropped);
         let by_sockets: io::Result<u64> = self.sockets.iter().map(|socket| socket.receive_dropped()).sum();
         Ok(by_sockets?.max(by_interface))
     }
 }
 
-/// A socket at a queue, with its memory; frames to be received have been asked for.
-struct Queue {
-    socket: Arc<XdpSocket>,
-    frames: Frames,
-    frames_to_send: Frames,
-    receive: Consumer<Ring<XdpDesc>>,
-    fill: Producer<Ring<u64>>,
-    send: Producer<Ring<XdpDesc>>,
-    completion: Consumer<Ring<u64>>,
-    /// Frames that the kernel sends for one kick.
-    budget: u32,
-}
-
 impl Queue {
-    fn start(
-        interface: &Interface,
-        number: u32,
-        socket: XdpSocket,
-        parts: Parts,
-        chunk_len: usize,
-        receive_frames: u32,
-    ) -> Result<Self, OpenError> {
-        let name = interface.name();
-        let system = |step| move |source| OpenError::system(name, step, source);
-        let sizes = Sizes {
-            receive: receive_frames,
-            send: SEND_FRAMES,
-        };
-        let mut frames = Frames::new(sizes.receive + sizes.send, chunk_len).map_err(system("allocate frames"))?;
-        let rings = socket
-            .make_rings(&frames, sizes)
-            .map_err(system("set up the XDP rings"))?;
-        let started = socket.start(interface.index(), number, parts, MAX_BURST as u32);
-        let budget = started.map_err(|source| match source.raw_os_error() {
-            Some(libc::EBUSY) => OpenError::XdpInUse(name.to_owned()),
-            _ => OpenError::system(name, "bind an XDP socket to it", source),
-        })?;
-        let frames_to_send = frames.split_off(sizes.receive);
-        let mut fill = Producer::new(rings.fill, sizes.receive);
-        for (chunk, address) in (0..).zip(frames.addresses()) {
-            fill.put(chunk, address);
-        }
-        fill.publish(sizes.receive);
-        Ok(Self {
-            socket: Arc::new(socket),
-            frames,
-            frames_to_send,
-            receive: Consumer::new(rings.receive, sizes.receive),
-            fill,
-            send: Producer::new(rings.send, sizes.send),
-            completion: Consumer::new(rings.completion, sizes.send),
-            budget,
-        })
-    }
-
     fn into_port(self, number: usize, shared: &Arc<Shared>, live: Option<LiveFrames>) -> XdpPort {
         Port {
             sender: XdpSender {
                 send: self.send,
                 completion: self.completion,
                 free: self.frames_to_send.addresses().collect(),
-                budget: self.budget,
+                started: self.started,
                 live,
                 merged: None,
                 statistics: SendStatistics::default(),
@@ -307,6 +259,9 @@ impl XdpSender {
         }
         self.completion.release(count);
         self.statistics.sent += u64::from(count);
+        if self.started.is_zero_copy {
+            self.shared.completed.fetch_add(u64::from(count), Ordering::Relaxed);
+        }
     }
 
     /// Whether all frames on the ring have left, so that none is overtaken.
@@ -337,18 +292,24 @@ impl XdpSender {
         }
     }
 
-    /// Makes the kernel send what is on the ring, once for each budget of frames, where it does not do so by itself.
+    /// How often to ask for what is on the ring.
+    fn kicks(&mut self) -> u32 {
+        let kicks = self.send.waiting().div_ceil(self.started.budget);
+        if self.started.is_zero_copy { kicks.min(1) } else { kicks }
+    }
+
+    /// Makes the kernel send what is on the ring, where it does not do so by itself.
     fn kick(&mut self) -> io::Result<()> {
         if !self.send.memory().needs_wakeup() {
             return Ok(());
         }
-        let mut kicks = self.send.waiting().div_ceil(self.budget);
+        let mut kicks = self.kicks();
         while kicks > 0 {
             match self.socket.kick() {
                 // One frame was thrown away by the other end of a veth pair; the rest is still on the ring.
                 Err(Errno::BUSY) if self.shared.is_veth => {
                     self.statistics.sent_into_full_queue += 1;
-                    kicks = self.send.waiting().div_ceil(self.budget);
+                    kicks = self.kicks();
                 }
                 Ok(()) | Err(Errno::AGAIN | Errno::BUSY | Errno::NOBUFS | Errno::INTR) => kicks -= 1,
                 Err(error) => return Err(error.into()),
@@ -402,18 +363,29 @@ impl Sender for XdpSender {
         if self.live.is_some() {
             // What the other end of a veth pair refused of live frames is not reported, but counted.
             let dropped = self.shared.interface.counters()?.send_dropped;
-            let by_interface = dropped.saturating_sub(self.shared.dropped_before.send_dropped);
+            let by_interface = dropped.saturating_sub(self.shared.before.send_dropped);
             self.statistics.sent_into_full_queue = self.statistics.sent_into_full_queue.max(by_interface);
         }
         Ok(self.statistics)
     }
 
     fn interface_counters(&mut self) -> io::Result<Option<InterfaceCounters>> {
-        self.shared.interface.counters().map(Some)
+        let mut counters = self.shared.interface.counters()?;
+        if self.started.is_zero_copy {
+            // Not all drivers count what their card fetches by itself (virtio_net), but what is completed has left.
+            self.reap();
+            let completed = self.shared.completed.load(Ordering::Relaxed);
+            counters.sent = counters.sent.max(self.shared.before.sent + completed);
+        }
+        Ok(Some(counters))
     }
 
     fn link_is_up(&mut self) -> io::Result<bool> {
         self.shared.interface.is_up()
+    }
+
+    fn is_zero_copy(&self) -> bool {
+        self.started.is_zero_copy
     }
 
     fn is_replaced(&self) -> bool {

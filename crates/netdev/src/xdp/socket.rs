@@ -6,11 +6,12 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::net::xdp::{self, SocketAddrXdp, SocketAddrXdpFlags, XdpDesc};
+use rustix::net::xdp::{self, SocketAddrXdp, SocketAddrXdpFlags, XdpDesc, XdpOptionsFlags};
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, bind, recv, send, socket_with, sockopt,
 };
 
+use super::bpf::Attachment;
 use super::memory::{Frames, Ring};
 use super::parts::Parts;
 use crate::system::set_option;
@@ -33,6 +34,15 @@ pub(super) struct Rings {
     pub(super) completion: Ring<u64>,
     pub(super) receive: Ring<XdpDesc>,
     pub(super) send: Ring<XdpDesc>,
+}
+
+/// What became of a bound socket.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Started {
+    /// Frames that the kernel sends for one kick.
+    pub(super) budget: u32,
+    /// Whether the card itself reads and writes the frames. Then a kick starts it, however many there are.
+    pub(super) is_zero_copy: bool,
 }
 
 /// Entries of the rings, powers of two.
@@ -64,13 +74,24 @@ impl XdpSocket {
         })
     }
 
-    /// Binds to a queue of an interface and gives how many frames a kick sends at most.
-    pub(super) fn start(&self, interface: i32, queue: u32, parts: Parts, budget: u32) -> io::Result<u32> {
+    /// Binds to a queue of an interface: without copies where its driver can do that and runs the program.
+    pub(super) fn start(
+        &self,
+        interface: i32,
+        queue: u32,
+        (attachment, parts): (Attachment, Parts),
+        budget: u32,
+    ) -> io::Result<Started> {
+        // With neither this nor its opposite the kernel takes zero copy if it can.
+        let copies = match attachment {
+            Attachment::Native => SocketAddrXdpFlags::empty(),
+            Attachment::Generic => SocketAddrXdpFlags::XDP_COPY,
+        };
         let parts = match parts {
             Parts::One => SocketAddrXdpFlags::empty(),
             Parts::Several => SocketAddrXdpFlags::XDP_USE_SG,
         };
-        let flags = SocketAddrXdpFlags::XDP_COPY | SocketAddrXdpFlags::XDP_USE_NEED_WAKEUP | parts;
+        let flags = copies | SocketAddrXdpFlags::XDP_USE_NEED_WAKEUP | parts;
         let address = SocketAddrXdp::new(flags, interface as u32, queue);
         let mut attempts = 0;
         loop {
@@ -83,7 +104,11 @@ impl XdpSocket {
             }
         }
         let has_budget = set_option(self, libc::SOL_XDP, XDP_MAX_TX_SKB_BUDGET, &budget).is_ok();
-        Ok(if has_budget { budget } else { 32 })
+        let options = sockopt::xdp_options(self)?;
+        Ok(Started {
+            budget: if has_budget { budget } else { 32 },
+            is_zero_copy: options.contains(XdpOptionsFlags::XDP_OPTIONS_ZEROCOPY),
+        })
     }
 
     /// Notifies the kernel that it may put arrived frames into the chunks on the fill ring.

@@ -17,7 +17,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use brimful_netdev::{
-    AnyPort, Attachment, BackEnd, Care, Claim, FaultyPort, OpenError, PacketPortOptions, PacketRing, Sender, link_speed,
+    AnyPort, Attachment, BackEnd, Care, Claim, FaultyPort, OpenError, PacketPortOptions, PacketRing, Sender,
 };
 use brimful_tester::{Clock, MonotonicClock, Service, Tester, stay_on};
 use brimful_trial::program::{die_with_parent, raise_priority, serve, stop_on_signals};
@@ -26,7 +26,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use documents::Document;
 use faults::FaultRequest;
 use options::Options;
-use settings::Settings;
+use settings::{Link, Settings};
 
 /// The arguments make no sense.
 const EXIT_USAGE: u8 = 2;
@@ -63,7 +63,7 @@ fn main() -> ExitCode {
         None => {}
     }
     if options.list_back_ends {
-        return match back_ends::list(&options.ports, &mut io::stdout().lock()) {
+        return match back_ends::list(&options.ports, options.care(), &mut io::stdout().lock()) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => fail(EXIT_FAILED, &error.to_string()),
         };
@@ -104,8 +104,11 @@ fn run(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
     let stop = Arc::new(AtomicBool::new(false));
     die_with_parent()?;
     stop_on_signals(&stop)?;
-    let _claims = claim_interfaces(settings)?;
+    let claims = claim_interfaces(settings)?;
     let (ports, more_senders, back_end) = open_ports(settings)?;
+    // Some drivers restart the link for a program.
+    claims.iter().try_for_each(Claim::await_carrier)?;
+    let links: Vec<_> = ports.iter().map(|port| Link::of(&*port.sender)).collect();
     if settings.raise_priority {
         raise_priority();
     }
@@ -129,8 +132,7 @@ fn run(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
     .with_broadcasts(settings.broadcast_every);
     let input = BufReader::new(io::stdin());
     let mut output = io::stdout().lock();
-    let speeds: Vec<_> = settings.port_names.iter().map(|name| link_speed(name)).collect();
-    let description = settings.description(back_end, &speeds);
+    let description = settings.description(back_end, &links);
     match serve(&mut Service::new(&mut tester, &description), input, &mut output, &stop) {
         // The reader is gone: the same as the end of the input.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -173,10 +175,12 @@ fn open_ports(settings: &Settings) -> Result<Opened, Box<dyn std::error::Error>>
     match settings.back_end {
         Some(back_end) => Ok(open(back_end)?),
         // The faster one, unless these interfaces or this user cannot; what AF_PACKET says then is the better advice.
-        None if !settings.profile.has_vlan_tags() => Ok(open(FASTEST).or_else(|error| match error {
+        None if !settings.profile.has_vlan_tags() => Ok(open(FASTEST).or_else(|error| {
             // Somebody else's program takes frames away before AF_PACKET sees them.
-            OpenError::XdpInUse(_) | OpenError::OtherXdpProgram(_) if settings.care == Care::SpareUsed => Err(error),
-            _ => open(PACKET),
+            if error.is_of_another_program() && settings.care == Care::SpareUsed {
+                return Err(error);
+            }
+            open(PACKET)
         })?),
         None => Ok(open(PACKET)?),
     }

@@ -36,7 +36,7 @@ pub(crate) struct Options {
     #[arg(long = "port", value_name = "INTERFACE", required_unless_present = "list_back_ends")]
     pub(crate) ports: Vec<String>,
     /// List the back ends that work on each --port, or on every interface, and why the others do not; then exit. This
-    /// opens and closes them. XDP is not tried on interfaces in use unless they are named.
+    /// opens and closes them. XDP is not tried on interfaces in use without --force.
     #[arg(long)]
     pub(crate) list_back_ends: bool,
     /// Check the options, print the length of the longest frame and whether frames have VLAN tags as one JSON object,
@@ -160,6 +160,10 @@ impl Shares {
 }
 
 impl Options {
+    pub(crate) fn care(&self) -> Care {
+        if self.force { Care::TakeAll } else { Care::SpareUsed }
+    }
+
     /// Checks what the parser cannot: options against each other.
     pub(crate) fn settings(self) -> Result<Settings, String> {
         let port_names = self.ports.clone();
@@ -209,7 +213,7 @@ impl Options {
             ramp_up: self.ramp_up,
             broadcast_every: self.broadcast_every.and_then(NonZeroU64::new),
             back_end: self.back_end,
-            care: if self.force { Care::TakeAll } else { Care::SpareUsed },
+            care: self.care(),
             faults: self.faults,
             threads: self.threads,
             senders_of_a_port,
@@ -306,6 +310,7 @@ fn of_ports<T: Copy>(option: &str, values: &[T], ports: usize) -> Result<Option<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::Link;
     use brimful_netdev::PacketRing;
     use serde_json::{Value, json};
 
@@ -318,10 +323,18 @@ mod tests {
             .settings()
     }
 
+    fn links(speeds: &[Option<u64>]) -> Vec<Link> {
+        let link = |&speed| Link {
+            speed,
+            is_zero_copy: false,
+        };
+        speeds.iter().map(link).collect()
+    }
+
     #[test]
     fn defaults_describe_themselves() {
         let settings = settings(&["--port", "a", "--port", "b"]).unwrap();
-        let description = settings.description(PACKET, &[None; 2]);
+        let description = settings.description(PACKET, &links(&[None; 2]));
         assert!((description.conversion_factor - 2.0).abs() < 1e-12);
         assert_eq!(description.traffic["ports"][1]["source_ip"], "198.19.0.2");
         assert_eq!(description.traffic["frame_sizes"], json!([64]));
@@ -337,7 +350,10 @@ mod tests {
             (&["--ip=6", "--vlan=5"], 88),
         ] {
             let arguments = [&["--port", "a", "--port", "b"], more].concat();
-            let traffic = settings(&arguments).unwrap().description(PACKET, &[None; 2]).traffic;
+            let traffic = settings(&arguments)
+                .unwrap()
+                .description(PACKET, &links(&[None; 2]))
+                .traffic;
             assert_eq!(traffic["frame_sizes"], json!([smallest]));
         }
     }
@@ -360,7 +376,7 @@ mod tests {
         const GIGABIT: Option<u64> = Some(1_000_000_000);
         let described = |more: &[&str], speeds: &[Option<u64>]| {
             let arguments = [&["--port", "a", "--port", "b"], more].concat();
-            settings(&arguments).unwrap().description(PACKET, speeds)
+            settings(&arguments).unwrap().description(PACKET, &links(speeds))
         };
         let near = |found: &Value, expected: f64| (found.as_f64().unwrap() - expected).abs() < 1.0;
         let slow_side = described(&[], &[GIGABIT, Some(100_000_000)]);
@@ -385,7 +401,7 @@ mod tests {
         let arguments: Vec<_> = "--port a --port b --port c --pattern flows:1>3=50%,2>3 --ip=6"
             .split(' ')
             .collect();
-        let description = settings(&arguments).unwrap().description(PACKET, &[None; 3]);
+        let description = settings(&arguments).unwrap().description(PACKET, &links(&[None; 3]));
         assert!((description.conversion_factor - 1.5).abs() < 1e-12);
         assert_eq!(description.load_scope, "per port that sends");
         assert_eq!(description.traffic["pattern"], "flows:1>3=50%,2>3");
@@ -402,7 +418,7 @@ mod tests {
         let fault = "a/send:drop=0.5";
         let settings = settings(&["--port", "a", "--port", "b", "--fault", fault]).unwrap();
         assert_eq!(
-            settings.description(PACKET, &[None; 2]).traffic["faults"],
+            settings.description(PACKET, &links(&[None; 2])).traffic["faults"],
             json!([fault])
         );
     }
@@ -412,7 +428,11 @@ mod tests {
         let text = "--port a --port b --ip 6 --ip=4 --source-ip 10.0.0.1 --destination-ip 10.1.0.1 \
                     --source-ip 10.1.0.1 --destination-ip 10.0.0.9";
         let arguments: Vec<_> = text.split_whitespace().collect();
-        let ports = settings(&arguments).unwrap().description(PACKET, &[None; 2]).traffic["ports"].clone();
+        let ports = settings(&arguments)
+            .unwrap()
+            .description(PACKET, &links(&[None; 2]))
+            .traffic["ports"]
+            .clone();
         assert_eq!(
             (&ports[0]["source_ip"], &ports[0]["destination_ip"]),
             (&json!("10.0.0.1"), &json!("10.1.0.1"))
@@ -420,6 +440,20 @@ mod tests {
         assert_eq!(
             (&ports[1]["source_ip"], &ports[1]["destination_ip"]),
             (&json!("10.1.0.1"), &json!("10.0.0.9"))
+        );
+    }
+
+    #[test]
+    fn ports_without_copies_are_named_and_no_others() {
+        let link = |is_zero_copy| Link {
+            speed: None,
+            is_zero_copy,
+        };
+        let settings = settings(&["--port", "ta", "--port", "tb"]).unwrap();
+        let ports = settings.description(PACKET, &[link(true), link(false)]).traffic["ports"].clone();
+        assert_eq!(
+            (&ports[0]["zero_copy"], ports[1].get("zero_copy")),
+            (&json!(true), None)
         );
     }
 

@@ -1,7 +1,7 @@
 use std::num::NonZeroU64;
 
 use brimful_frame::{FRAME_CHECK_SEQUENCE_LEN, MacAddress};
-use brimful_netdev::{BackEnd, Care, PacketRing};
+use brimful_netdev::{BackEnd, Care, PacketRing, Sender, link_speed};
 use brimful_tester::{Direction, MAX_SIZE_PATTERN, Profile, Share, TemplateError, Timing};
 use brimful_trial::program::Description;
 use brimful_trial::{Load, Nanoseconds};
@@ -36,6 +36,24 @@ pub(crate) struct Settings {
     pub(crate) profile_stem: Option<String>,
 }
 
+/// What is known of the link of a port once it is open.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Link {
+    /// Bits a second, where it has a speed.
+    pub(crate) speed: Option<u64>,
+    /// Whether the card itself reads and writes the frames.
+    pub(crate) is_zero_copy: bool,
+}
+
+impl Link {
+    pub(crate) fn of(sender: &dyn Sender) -> Self {
+        Self {
+            speed: link_speed(sender.name()),
+            is_zero_copy: sender.is_zero_copy(),
+        }
+    }
+}
+
 impl Settings {
     /// What a lab has to know before it makes the interfaces.
     ///
@@ -48,18 +66,17 @@ impl Settings {
         }))
     }
 
-    /// `speeds` are those of the links in bits a second, where they are known.
-    pub(crate) fn description(&self, back_end: BackEnd, speeds: &[Option<u64>]) -> Description {
+    pub(crate) fn description(&self, back_end: BackEnd, links: &[Link]) -> Description {
         let wait = self.timing.straggler_wait;
-        let line_rates: Vec<_> = speeds
+        let line_rates: Vec<_> = links
             .iter()
-            .map(|speed| speed.map(|speed| line_rate(speed, &self.sizes)))
+            .map(|link| link.speed.map(|speed| line_rate(speed, &self.sizes)))
             .collect();
         let promised = self.max_load.map(Load::per_second);
         Description {
             name: "brimful-tester",
             load_unit: "frames/s",
-            load_scope: match (&self.shares[..], speeds.len()) {
+            load_scope: match (&self.shares[..], links.len()) {
                 ([], 2) => "per interface and direction",
                 ([], _) => "per port that sends",
                 _ => "per port that sends 100 % of it",
@@ -74,14 +91,20 @@ impl Settings {
             // A block is handed over when it is full, or some milliseconds after its first frame.
             tells_delay: back_end != BackEnd::Packet(PacketRing::Blocks),
             on_this_machine: true,
-            traffic: self.traffic(back_end, &line_rates),
+            traffic: self.traffic(back_end, links, &line_rates),
             ..Description::default()
         }
     }
 
-    fn traffic(&self, back_end: BackEnd, line_rates: &[Option<f64>]) -> Map<String, Value> {
+    fn traffic(&self, back_end: BackEnd, links: &[Link], line_rates: &[Option<f64>]) -> Map<String, Value> {
         let profile = &self.profile;
-        let ports = (0..line_rates.len()).map(|index| self.port(index, line_rates[index]));
+        let ports = links.iter().enumerate().map(|(index, link)| {
+            let mut port = self.port(index, line_rates[index]);
+            if link.is_zero_copy {
+                port["zero_copy"] = json!(true);
+            }
+            port
+        });
         let mut fields = profile.description();
         if let Some(stem) = &self.profile_stem {
             fields.insert("profile_name".to_owned(), json!(profile.name().unwrap_or(stem)));

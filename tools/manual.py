@@ -54,7 +54,7 @@ def pages(
     title = context.command_path.replace(" ", "-")
     page = Page()
     command.format_help(context, page)
-    head = f'.TH "{escaped(title.upper())}" "1" "" "brimful {version}" "User commands"\n'
+    head = f'.TH "{escaped(title.upper())}" "1" "" "brimful {version}" "User commands"\n.ad l\n'
     what = escaped(command.get_short_help_str(200).rstrip("."))
     see = "" if parent is None else f".SH SEE ALSO\n\\fB{escaped(title.rpartition('-')[0])}\\fR(1)\n"
     yield title, f"{head}.SH NAME\n{escaped(title)} \\- {what}\n{page.getvalue()}{see}"

@@ -119,6 +119,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     warnings: list[str]
     set_up: list[tuple[str, dict[str, object], dict[str, object]]]
     """Measurer, its device and its traffic."""
+    simulated: bool
+    """Whether some results are of a formula."""
 
     @property
     def measurers(self) -> list[str]:
@@ -140,12 +142,13 @@ def build(file: RunFile) -> Report:
     places = {name: one.part for one in parts for name in one.members}
     first_runs = {member.measurer: member.run for member in reversed(members) if member.run is not None}
     size_name = _size_name(first_runs.values())
+    simulated = any(facts.is_simulated(found) for found in first_runs.values())
     scopes = list(dict.fromkeys(member.run.load_scope for member in members if member.run is not None))
     return Report(
         run=run,
         title=_title(run, size_name),
         size_name=size_name,
-        outcome=_outcome(file, planned, is_simulated=any(facts.is_simulated(found) for found in first_runs.values())),
+        outcome=_outcome(file, planned, is_simulated=simulated),
         planned=planned,
         members=[_member(member, run.goals, places.get(member.name)) for member in members],
         parts=parts,
@@ -159,6 +162,7 @@ def build(file: RunFile) -> Report:
             for measurer in dict.fromkeys(member.measurer for member in members)
             if measurer in first_runs
         ],
+        simulated=simulated,
     )
 
 

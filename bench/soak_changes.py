@@ -11,7 +11,6 @@ import contextlib
 import itertools
 import multiprocessing
 import os
-import statistics
 import struct
 import sys
 import tempfile
@@ -38,7 +37,7 @@ from channel_bed import (
     output,
     run,
 )
-from soak_channel import STAYING, coming, memory_kib, send, settled
+from soak_channel import STAYING, coming, growth, memory_kib, send, settled
 
 CHANGES = int(os.environ.get("CHANGES", "20000"))
 PER_S = int(os.environ.get("PER_S", "2000"))
@@ -154,9 +153,7 @@ def soak(switch, control):
     print(
         f"soak: memory at the beginning and after each part in MiB: {', '.join(f'{kib / 1024:.1f}' for kib in sizes)}"
     )
-    # What grows once has grown in the first half. Freed memory comes and goes, as the switch keeps it for a while.
-    half = len(sizes) // 2
-    grown = statistics.median(sizes[half:]) / statistics.median(sizes[1 : half + 1]) - 1
+    grown = growth(sizes[1:])
     if lost or failed or grown > MOST_GROWTH:
         raise SystemExit(f"soak: failed: {lost} frames lost, memory {grown:+.1%}, {len(failed)} processes failed")
 

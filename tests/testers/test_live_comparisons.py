@@ -115,8 +115,14 @@ def test_two_disks_of_a_lab(tmp_path):
         pytest.skip(reason)
     # A deadline that a busy machine keeps: the tester may be late by a tenth of it.
     specs = [word for limit in (3000, 1500) for word in ("-m", f"lab:disk,limit={limit}iops,deadline=200ms")]
-    words = ("--trial", "300ms", "--budget", "4m", *SHORT)
-    done = brimful("compare", *specs, *words, cwd=tmp_path, check=1, patience_s=PATIENCE_S)
-    low, high = interval(done)
-    assert low < high < 0.8
+    # Each trial waits for what is late: to the verdict it takes minutes.
+    to_the_verdict = "BRIMFUL_ALL_CASES" in os.environ
+    words = ("--trial", "300ms", "--budget", "4m" if to_the_verdict else "15s", *SHORT)
+    done = brimful("compare", *specs, *words, cwd=tmp_path, check=None, patience_s=PATIENCE_S)
+    assert {trial.path for trial in read_run(tmp_path / "run").counted()} == {"A", "B"}
     check_record(tmp_path)
+    if to_the_verdict:
+        low, high = interval(done)
+        assert (done.returncode, low < high < 0.8) == (1, True)
+    else:
+        assert done.returncode in (1, 4), done.stderr

@@ -10,6 +10,8 @@ from hypothesis import settings
 # Programs that tests run in a process or an environment of their own: there, all but `test_*.py`.
 collect_ignore_glob = ["switch/cases/*", "switch/clients/*", "switch/[!t]*.py"]
 sys.path.insert(0, str(Path(__file__).parent))
+import held_up  # noqa: E402
+
 settings.register_profile("default", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("default")
 
@@ -26,6 +28,11 @@ REAL_TIME = (
     *("switch/test_busy_controllers.py", "switch/test_conformance.py", "switch/test_queues.py"),
 )
 """Tests that measure machines, networks and disks: `make test` runs them apart, two at a time."""
+
+
+def pytest_configure(config):
+    """Have tests in real time run again where the machine held them up."""
+    config.pluginmanager.register(held_up.Plugin())
 
 
 def pytest_collection_modifyitems(items):

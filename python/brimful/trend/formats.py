@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import gzip
 import hashlib
 import itertools
@@ -18,6 +17,7 @@ import msgspec
 
 from brimful.errors import UsageError, one_line
 from brimful.files import read_file
+from brimful.trend import reading
 from brimful.trend.measured import Measured, Point
 from brimful.trend.series import HIGHER, LOWER
 
@@ -194,10 +194,4 @@ def _run(
 
 def _time(value: object) -> float | None:
     """Read milliseconds since 1970, or a date with a time; one without a zone is taken as UTC."""
-    if isinstance(value, int | float):
-        return value / 1000
-    try:
-        time = datetime.datetime.fromisoformat(str(value))
-    except ValueError:
-        return None
-    return (time if time.tzinfo is not None else time.replace(tzinfo=datetime.UTC)).timestamp()
+    return value / 1000 if isinstance(value, int | float) else reading.time(str(value))

@@ -133,6 +133,10 @@ def _text(found: Checked) -> str:
         if row.judgement.state != NORMAL and row.judgement.series not in in_findings
     ]
     lines += ["", *_cut(others)] if others else []
+    young = sum(not row.judgement.levels for row in found.rows)
+    if young:
+        fewest = found.rows[0].judgement.settings.fewest
+        lines += ["", f"Not judged yet: {young:,} of {len(found.rows):,} series, with fewer than {fewest} versions."]
     return "\n".join([*lines, "", f"False alarms to expect: {_few(found.expected_false_alarms)}."])
 
 

@@ -70,7 +70,7 @@ def read_list(file: Path, good: str, bad: str) -> list[Version]:
     UsageError
         When they are not there in that order, or one is there twice.
     """
-    lines = [line.strip() for line in read_file(file).decode(errors="replace").splitlines()]
+    lines = [line.strip() for line in read_file(file).decode("utf-8-sig", errors="replace").splitlines()]
     names = [line for line in lines if line and not line.startswith("#")]
     return between(names, good, bad, f"--versions {file}")
 

@@ -94,7 +94,8 @@ def _bisect(found: Checked, options: list[str]) -> None:
             change = finding.changes[0].change
             ends = ["--good", change.last_good, "--bad", change.latest_version]
             click.echo(f"\nbrimful bisect {shlex.join(ends)}, as {one_line(finding.changes[0].name)} got worse:\n")
-            bisect.main([*options, *ends], prog_name="brimful bisect", standalone_mode=False)
+            with bisect.make_context("brimful bisect", [*options, *ends]) as context:
+                bisect.invoke(context)
 
 
 def _write(found: Checked, junit: Path | None, prometheus: Path | None) -> None:

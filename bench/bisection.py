@@ -54,6 +54,8 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     build_s: float = 60.0
     broken: float = 0.0
     """Share of the builds."""
+    loud: float = 0.0
+    """Share of the visits whose pairs stray ten times as much: something else used the machine."""
     tolerance: float = 0.01
     either: bool = False
     """Whether one change of two counts as right."""
@@ -89,9 +91,10 @@ class Drawn:
     def visit(self, build: int, beside: int) -> Visit:
         world, draw = self.world, self._draw
         self.seconds += world.visit_s
-        own = draw.normal(0, world.restart) + draw.normal(0, world.pair) / math.sqrt(world.pairs)
+        pair = world.pair * (10 if world.loud and draw.random() < world.loud else 1)
+        own = draw.normal(0, world.restart) + draw.normal(0, pair) / math.sqrt(world.pairs)
         freedom = max(1, world.pairs - 1)
-        deviation = world.pair * math.sqrt(draw.chisquare(freedom) / freedom)
+        deviation = pair * math.sqrt(draw.chisquare(freedom) / freedom)
         found = Visit(build, beside, float(self.level[build] - self.level[beside] + own), world.pairs, deviation)
         self.visits.append(found)
         return found
@@ -173,6 +176,8 @@ ROWS = {
     "1,000 builds, 5 %": World(builds=1000, changes=(math.log(0.95),)),
     "two changes of 1.5 %": World(changes=(math.log(0.985),) * 2),
     "a tenth broken": World(broken=0.1),
+    "a tenth of visits loud": World(loud=0.1),
+    "no change, a tenth loud": World(changes=(), loud=0.1),
 }
 
 

@@ -6,8 +6,12 @@ import subprocess
 import sys
 from xml.etree import ElementTree
 
+import brimful
 import pytest
+from brimful.cli import compare_live
+from brimful.cli.compare_live import exit_code
 from brimful.records import read_run
+from brimful.testing import _OPEN, regressions
 from support import ROOT
 
 EXAMPLE = ROOT / "examples" / "pytest" / "test_forwarder.py"
@@ -124,3 +128,23 @@ def test_who_does_not_use_it_pays_nothing():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert set(done.stdout.split()) <= {"brimful", "brimful.version", "brimful.pytest_plugin"}
+
+
+@pytest.mark.parametrize(
+    ("capacity", "options", "said"),
+    [
+        ("1Mpps", {}, []),
+        ("0.9Mpps", {}, ["B is slower"]),
+        ("0.98Mpps", {}, ["B may be slower: it is at the tolerance"]),
+        ("0.98Mpps", {"budget_s": 12}, ["B may be slower: the run ended before it was known"]),
+        ("0.5Mpps", {"budget_s": 1}, ["nothing is known, as no device was compared: time-budget"]),
+    ],
+)
+def test_a_comparison_that_leaves_it_open_is_no_pass(capacity, options, said):
+    found = brimful.compare("sim:noisy,capacity=1Mpps", f"sim:noisy,capacity={capacity},seed=2", **options)
+    assert [sentence[: len(start)] for sentence, start in zip(regressions(found), said, strict=True)] == said
+    assert bool(exit_code([ratio.verdict for ratio in found.ratios])) == bool(said)
+
+
+def test_verdicts_that_leave_it_open_are_those_of_the_command():
+    assert {verdict for verdict, code in compare_live._CODES.items() if code == compare_live.UNDECIDED} == set(_OPEN)

@@ -49,7 +49,7 @@ class BrimfulFixture:
         _fail_with(missed(result, conditions))
 
     def require_no_regression(self, result: ComparisonResult) -> None:
-        """Fail the test where a device is slower than the first by more than the tolerance."""
+        """Fail the test where a device is slower than the first by more than the tolerance, or that is not known."""
         from brimful.testing import regressions
 
         __tracebackhide__ = True

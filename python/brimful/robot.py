@@ -129,7 +129,7 @@ class BrimfulLibrary:
         _fail_with([f"{found.goal} is irregular: {found.reason}" for found in result.goal_results if not found.regular])
 
     def no_device_should_be_slower(self, comparison: ComparisonResult) -> None:
-        """Fail where a device is slower than the first by more than the tolerance."""
+        """Fail where a device is slower than the first by more than the tolerance, or that is not known."""
         _fail_with(regressions(comparison))
 
     def get_throughput(self, result: SearchResult, goal: str = "ndr") -> float | None:

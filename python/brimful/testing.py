@@ -108,16 +108,35 @@ def missed(result: SearchResult, conditions: Sequence[str]) -> list[str]:
     return [text for check in checks for text in check.failures(result.goal_results, run)]
 
 
+_OPEN = {
+    "undecided": "the run ended before it was known",
+    "at-threshold": "it is at the tolerance",
+    "cannot-tell": "the first device differs from itself",
+}
+"""Verdicts that leave it open whether a device is slower."""
+
+
 def regressions(result: ComparisonResult) -> list[str]:
-    """Say which devices are slower than the first by more than the tolerance, or lose units more often."""
+    """Say which devices are slower than the first by more than the tolerance, lose units more often, or may do so."""
+    if not result.ratios:
+        return [f"nothing is known, as no device was compared: {result.end.text or result.end.reason}"]
     slower = [
         f"{ratio.device} is slower: it has {ratio.ratio:.4g} times the throughput of the first{_interval(ratio)}"
         for ratio in result.ratios
         if ratio.verdict == "regression"
     ]
-    return slower + [
-        f"{losses.device} loses units more often" for losses in result.losses if losses.verdict == "regression"
+    lossy = [f"{losses.device} loses units more often" for losses in result.losses if losses.verdict == "regression"]
+    may_be_slower = [
+        f"{ratio.device} may be slower: {_OPEN[ratio.verdict]}{_interval(ratio)}"
+        for ratio in result.ratios
+        if ratio.verdict in _OPEN
     ]
+    may_lose = [
+        f"{losses.device} may lose units more often: {_OPEN[losses.verdict]}"
+        for losses in result.losses
+        if losses.verdict in _OPEN
+    ]
+    return slower + lossy + may_be_slower + may_lose
 
 
 def _interval(ratio: Ratio) -> str:

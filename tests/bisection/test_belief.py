@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import statistics
 
 import numpy as np
 import pytest
@@ -13,6 +14,20 @@ from hypothesis import strategies as st
 
 MERGED = History([(0,), (1,), (1,), (2, 3), (4,)])
 HISTORIES = [History.linear(1), History.linear(4), MERGED]
+
+
+def pair_variances(visits):
+    """Give the variance of the pairs of each visit, and the sizes that those saw that are not far noisier than most."""
+
+    def quantile(visit, deviations):
+        part = 2 / 9 / (visit.pairs - 1)
+        return (1 - part + deviations * part**0.5) ** 3
+
+    usual = statistics.median(visit.deviation**2 / quantile(visit, 0) for visit in visits)
+    loud = [visit for visit in visits if visit.deviation**2 > usual * quantile(visit, model._DISTURBED)]
+    quiet = [visit for visit in visits if visit not in loud]
+    pooled = sum((visit.pairs - 1) * visit.deviation**2 for visit in quiet) / sum(visit.pairs - 1 for visit in quiet)
+    return [visit.deviation**2 if visit in loud else pooled for visit in visits], [abs(visit.mean) for visit in quiet]
 
 
 def naive(history, visits):
@@ -28,11 +43,10 @@ def naive(history, visits):
         for share, weight in zip(FIRST_SHARES, model._SHARE_WEIGHTS, strict=True):
             prior = (1 - model.NO_CHANGE) * two * weight / len(pairs)
             hypotheses.append(((j, k), {j: share, k: 1 - share}, prior))
-    freedom = sum(visit.pairs - 1 for visit in visits)
-    pair = sum((visit.pairs - 1) * visit.deviation**2 for visit in visits) / freedom
-    of_pairs = [pair / visit.pairs for visit in visits]
-    typical = math.prod(of_pairs) ** (1 / len(of_pairs))
-    scale = max(model.LEAST_CHANGE_SCALE, *(abs(visit.mean) for visit in visits), 0)
+    variances, sizes_seen = pair_variances(visits)
+    of_pairs = [one / visit.pairs for one, visit in zip(variances, visits, strict=True)]
+    typical = statistics.median(of_pairs)
+    scale = max(model.LEAST_CHANGE_SCALE, *sizes_seen, 0)
     seen = np.array([visit.mean for visit in visits])
     weights = {}
     for builds, sizes, prior in hypotheses:
@@ -178,3 +192,13 @@ def test_information_is_that_of_a_fine_sum():
         ratio = np.maximum(at, 1e-300) / np.maximum(at.sum(axis=0) * levels_own, 1e-300)
         fine = (at * np.log2(ratio)).sum() * (points[1] - points[0])
         assert of_levels(belief)[build] == pytest.approx(fine, abs=0.01)
+
+
+@pytest.mark.parametrize("mean", [-0.3, 0.0, 0.3])
+def test_a_visit_that_was_disturbed_says_little_and_nothing_of_the_others(mean):
+    quiet = [Visit(4, 0, -0.03 + stray, 20, 0.05) for stray in (-0.01, 0.0, 0.01, 0.0)]
+    disturbed = Visit(4, 0, mean, 20, 1.5)
+    without, belief = (believe(History.linear(4), visits) for visits in (quiet, [*quiet, disturbed]))
+    assert belief.none == pytest.approx(without.none, rel=0.5)
+    assert belief.change == pytest.approx(without.change, abs=0.002)
+    assert belief.variance == pytest.approx(without.variance, rel=0.3)

@@ -160,3 +160,50 @@ def test_two_runs_do_not_share_directories(linear, tmp_path):
     with pytest.raises(RecordError, match="is being written by another process"):
         Worktrees(linear[0], tmp_path / "work")
     first.close()
+
+
+def test_titles_hold_whatever_their_authors_wrote(tmp_path):
+    make_forwarder(tmp_path / "repo", commits=1, slower=1)
+    odd = "form\x0cfeed \x1f \u2028 \x85 end"
+    (tmp_path / "repo" / "odd").write_text("odd")
+    git(tmp_path / "repo", "add", ".")
+    git(tmp_path / "repo", "commit", "--quiet", "-m", odd)
+    git(tmp_path / "repo", "config", "log.showSignature", "true")
+    versions = read(tmp_path / "repo", "HEAD~1", "HEAD")
+    assert len(versions) == 2
+    assert titles(versions)[1].isprintable()
+    assert titles(versions)[1].startswith("form")
+    assert read(tmp_path / "repo", "HEAD~2", "HEAD")[1:] != versions
+
+
+def test_the_repository_that_is_named_is_asked_inside_a_hook_too(linear, tmp_path, monkeypatch):
+    directory, hashes = linear
+    git(tmp_path, "init", "--quiet", "other")
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "other" / ".git"))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "other" / ".git" / "index"))
+    assert read(directory, hashes[0], "HEAD")[-1].version == hashes[-1]
+    worktrees = Worktrees(directory, tmp_path / "work")
+    assert (worktrees.make(hashes[1]) / ".git").exists()
+    worktrees.close()
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "said"),
+    [
+        ("main", "main~3", "swap the two"),
+        ("side", "main~1", "both descend from"),
+    ],
+)
+def test_what_to_give_instead_is_said(merged, good, bad, said):
+    git(merged, "branch", "--force", "aside", "side")
+    bad = "main~2" if bad == "main~1" else bad
+    with pytest.raises(UsageError, match=said):
+        read(merged, good, bad)
+
+
+def test_a_shallow_clone_is_named_as_such(linear, tmp_path):
+    directory, hashes = linear
+    git(tmp_path, "clone", "--quiet", "--depth", "2", f"file://{directory}", "shallow")
+    with pytest.raises(UsageError, match="git fetch --unshallow"):
+        read(tmp_path / "shallow", hashes[0], "HEAD")
+    assert [version.version for version in read(tmp_path / "shallow", "HEAD~1", "HEAD")] == hashes[-2:]

@@ -46,6 +46,23 @@ FILES = {
             "bench.time_broken": [None, [["1"]], "1"],
         },
     },
+    "jmh": [
+        {"benchmark": "org.Bench.send", "mode": "thrpt", "params": {"size": "64"}, "jdkVersion": "21.0.1",
+         "primaryMetric": {"score": 5.0, "scoreError": "NaN", "scoreUnit": "ops/ms",
+                           "rawData": [[4.0, 5.0], [5.5, 6.5]]}},
+        {"benchmark": "org.Bench.send", "mode": "sample", "primaryMetric": {"score": 7.0, "scoreUnit": "us/op"}},
+    ],
+    "fio": {
+        "fio version": "fio-3.33", "timestamp": 1767323045, "timestamp_ms": 1767323045000,
+        "jobs": [{"jobname": "job", "error": 0,
+                  "read": {"total_ios": 9, "iops": 1234.5, "clat_ns": {"mean": 5000.0}},
+                  "write": {"total_ios": 0, "iops": 0.0, "clat_ns": {"mean": 0.0}}}],
+    },
+    "iperf3": {
+        "start": {"version": "iperf 3.12", "timestamp": {"timesecs": 1767323045}, "connecting_to": {"host": "dut"},
+                  "test_start": {"protocol": "TCP", "reverse": 1}},
+        "end": {"sum_sent": {"bits_per_second": 9.5e9}, "sum_received": {"bits_per_second": 9.4e9}},
+    },
     "hyperfine": {"results": [{"command": "sleep 0.1", "mean": 0.1, "median": 0.101, "times": [0.1, 0.101, 0.104]}]},
     "pytest-benchmark": {
         "machine_info": {"node": "lab1", "python_version": "3.11.7"},
@@ -75,9 +92,13 @@ VALUES = {
         "bench.time_plain": 0.25, "bench.time_each(1)": 0.5, "bench.time_each(2)": None, "bench.time_broken(1)": None
     }),
     "hyperfine": ("given", None, {"sleep 0.1": 0.101}),
+    "jmh": ("given", None, {"org.Bench.send thrpt size=64": 5250.0, "org.Bench.send sample": 7e-6}),
+    "fio": ("given", AT, {"job latency of read": 5e-6, "job read": 1234.5}),
+    "iperf3": ("given", AT, {"dut TCP reverse": 9.4e9}),
     "pytest-benchmark": ("0123456789abcdef", AT, {"test_a.py::test_a": 2e-3}),
     "google-benchmark": ("given", AT, {"BM_a": 11e-6, "BM_b": 7e-3, "BM_c": None}),
 }  # fmt: skip
+UNITS = {"org.Bench.send thrpt size=64": "/s", "job read": "/s", "dut TCP reverse": "bit/s"}
 
 
 def name_of(point):
@@ -96,9 +117,53 @@ def test_files_are_read(tmp_path, name, packed):
         (point,) = [point for point in found.points if name_of(point).startswith(said)]
         assert point.value == (None if value is None else pytest.approx(value))
         assert (point.problem is None) == (value is not None)
-        assert (point.worse, point.unit) == (("lower", "pps") if name == "csit-uti" else ("higher", "s"))
+        unit = "pps" if name == "csit-uti" else UNITS.get(said, "s")
+        assert (point.worse, point.unit) == ("higher" if unit == "s" else "lower", unit)
     assert len(found.points) == len(values)
     assert found.source == read(tmp_path / "file", name, version).source
+
+
+def test_parameters_of_a_scan_are_series_of_their_own(tmp_path):
+    results = [{"command": "copy", "parameters": {"size": size}, "times": [0.1]} for size in ("1", "2")]
+    (tmp_path / "file").write_text(json.dumps({"results": results}))
+    assert [name_of(point) for point in read(tmp_path / "file", "hyperfine", "1").points] == [
+        "copy size=1",
+        "copy size=2",
+    ]
+
+
+def test_a_machine_may_be_named(tmp_path):
+    (tmp_path / "file").write_text(json.dumps(FILES["pytest-benchmark"]))
+    found = read(tmp_path / "file", "pytest-benchmark", None, machine="ci")
+    assert [point.key["machine"] for point in found.points] == ["ci"]
+    assert found.source != read(tmp_path / "file", "pytest-benchmark", None).source
+
+
+def test_notes_before_a_document_are_left_out(tmp_path):
+    (tmp_path / "file").write_text("note: both iodepth >= 1\n" + json.dumps(FILES["fio"]))
+    assert len(read(tmp_path / "file", "fio", "1").points) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("iperf3", {"start": {"connecting_to": {"host": "dut"}}, "error": "unable to\nconnect"}, "unable to connect"),
+        (
+            "fio",
+            {"jobs": [{"jobname": "j", "error": 5, "read": {"total_ios": 1, "iops": 9}}]},
+            "fio ended with error 5",
+        ),
+    ],
+)
+def test_a_tool_that_failed_gives_no_value(tmp_path, name, content, problem):
+    (tmp_path / "file").write_text(json.dumps(content))
+    assert [(point.value, point.problem) for point in read(tmp_path / "file", name, "1").points] == [(None, problem)]
+
+
+def test_datagrams_that_were_lost_do_not_count(tmp_path):
+    end = {"sum": {"bits_per_second": 1e9, "lost_percent": 25.0}}
+    (tmp_path / "file").write_text(json.dumps({**FILES["iperf3"], "end": end}))
+    assert [point.value for point in read(tmp_path / "file", "iperf3", "1").points] == [pytest.approx(0.75e9)]
 
 
 def test_repeats_in_a_file_are_a_value_with_an_error(tmp_path):

@@ -46,6 +46,61 @@ def test_rows_are_values(tmp_path):
     assert [run.at for run in table.runs] == [1767225600.0, 1767312000.0]
 
 
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("v;x\na;1,5\nb;1.205,25\nc;1e3\n", [1.5, 1205.25, 1000.0]),
+        ("v\tx\na\t1.5\n", [1.5]),
+        ("x, v\n 1.5, a\n", [1.5]),
+        ('v,x\na,"1,205,000"\nb,"1,205.5"\nc,"1,5"\n', [1205000.0, 1205.5, None]),
+        ('note,"v",x\n"a;b",a,2\n', [2.0]),
+    ],
+)
+def test_tables_may_be_as_spreadsheets_write_them(tmp_path, text, values):
+    assert [point.value for run in read(tmp_path, text).runs for point in run.points] == values
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        "2026-01-02T03:04:05Z",
+        "2026-01-02 04:04:05 +0100",
+        "2026-01-02 03:04:05 UTC",
+        "2026/01/02 03:04:05",
+        "Fri, 2 Jan 2026 04:04:05 +0100",
+        "Fri Jan 2 04:04:05 2026 +0100",
+        "1767323045",
+        "1767323045000",
+        "1767323045000000",
+        "1767323045000000000",
+    ],
+)
+def test_times_may_be_as_programs_write_them(tmp_path, time):
+    table = read(tmp_path, f't,v,x\n"{time}",a,1.5\n', time="t")
+    assert table.notes == []
+    assert table.runs[0].at == 1767323045.0
+
+
+@pytest.mark.parametrize("time", ["", "yesterday", "5", "13", "2026-13-01", "Jan 2", "1e999", "nan", "-1"])
+def test_what_is_no_time_is_noted(tmp_path, time):
+    table = read(tmp_path, f"t,v,x\n{time},a,1.5\n", time="t")
+    assert table.runs[0].at is None
+    assert len(table.notes) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("v,x\na,10 ms\nb,11 ms\n", "column 'x' has no numbers, the last is '11 ms'"),
+        ("v,x,x\na,1,2\n", "has 2 columns 'x'"),
+    ],
+)
+def test_a_column_that_is_not_the_one_is_refused(tmp_path, text, said):
+    with pytest.raises(UsageError, match=said) as refused:
+        read(tmp_path, text)
+    one_line(refused.value)
+
+
 @pytest.mark.parametrize("odd", ["nan", "", "inf", "-1", "0", "1,5", "one", "1e999", "NaN", "\x00"])
 def test_what_is_no_number_above_0_counts_as_failed(tmp_path, odd):
     values = levels((100, 30))

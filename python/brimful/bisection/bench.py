@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from brimful.bisection.git import environment
 from brimful.bisection.worktrees import Worktrees
 from brimful.errors import UsageError
 from brimful.measurers.base import Description, Measurer, TrialOutput
@@ -129,7 +130,8 @@ class BuildBench:
     def _run(self, build: int) -> str:
         if self._prepare is None:
             return ""
-        return run_command(self._filled(self._prepare, build, shell=True), self._limit_s, option="--prepare-limit")
+        command = self._filled(self._prepare, build, shell=True)
+        return run_command(command, self._limit_s, option="--prepare-limit", environment=environment())
 
     def _filled(self, text: str, build: int, *, shell: bool) -> str:
         words = {VERSION: self._versions[build].version}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from pathlib import Path
 
+from brimful.bisection.git import git
 from brimful.errors import MeasureError, UsageError, one_line
 from brimful.files import lock
 
@@ -76,7 +76,7 @@ class Worktrees:
 
 def _git(*arguments: str) -> None:
     try:
-        done = subprocess.run(["git", *arguments], capture_output=True, text=True, errors="replace", check=False)
+        done = git(*arguments)
     except OSError as error:
         message = f"git cannot be started: {error.strerror}"
         raise MeasureError(message) from error

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import click
 
-from brimful.cli.lazy import LazyGroup
+from brimful.cli.lazy import LazyGroup, ReaderGoneError
 from brimful.errors import BrimfulError, did_you_mean
 
 _COMMANDS = {
@@ -88,7 +88,7 @@ def main() -> None:
     except (KeyboardInterrupt, click.Abort):
         click.echo("brimful: interrupted", err=True)
         code = 130
-    except BrokenPipeError:
+    except ReaderGoneError:
         # The reader of our output is gone; a second failure at interpreter exit would be noise.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 141

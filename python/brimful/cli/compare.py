@@ -114,8 +114,8 @@ def _compare_runs(
     unwritten = 0
     if html_file is not None and found.page is not None:
         unwritten = write_page(html_file, found.page, records)
-    blind = [] if loss is None else _blind(found, loss)
-    for sentence in blind:
+    blind = {} if loss is None else _blind(found, loss)
+    for sentence in blind.values():
         click.echo(sentence, err=True)
     if junit_path is not None:
         write_atomically(junit_path, junit.render([_suite(runs, against, found, blind)]))
@@ -126,22 +126,24 @@ def _compare_runs(
     return 4 if blind else unwritten
 
 
-def _blind(found: Compared, loss: float) -> list[str]:
+def _blind(found: Compared, loss: float) -> dict[str, str]:
     """Say of each value that could hide such a loss what would have been seen."""
     if not found.outcomes:
         message = "--detect: such runs are compared without an interval; leave it out"
         raise UsageError(message)
-    sentences = []
+    sentences = {}
     for outcome in found.outcomes:
         numbers = outcome.comparison
         if not would_show(numbers, loss):
-            seen = "one run a side shows no spread" if numbers.detectable is None else None
-            seen = seen or f"only {words.share(numbers.detectable or 0)} or more would have been"
-            sentences.append(f"{outcome.name}: a loss of {format_ratio(loss)} could have been missed: {seen}")
+            seen = f"only {words.share(numbers.detectable or 0)} or more would have been"
+            if numbers.detectable is None:
+                lone = numbers.runs == numbers.baseline_runs == 1
+                seen = "one run a side shows no spread" if lone else "a run has no bound, or no value"
+            sentences[outcome.name] = f"{outcome.name}: a loss of {format_ratio(loss)} could have been missed: {seen}"
     return sentences
 
 
-def _suite(runs: tuple[Path, ...], against: tuple[Path, ...], found: Compared, blind: list[str]) -> junit.Suite:
+def _suite(runs: tuple[Path, ...], against: tuple[Path, ...], found: Compared, blind: dict[str, str]) -> junit.Suite:
     cases = [
         junit.Case(
             name=f"{outcome.name} has not got worse",
@@ -150,7 +152,10 @@ def _suite(runs: tuple[Path, ...], against: tuple[Path, ...], found: Compared, b
         )
         for outcome in found.outcomes
     ]
-    cases += [junit.Case(name="the comparison would have seen it", problem=sentence) for sentence in blind]
+    # Servers take cases of one name for one case.
+    cases += [
+        junit.Case(name=f"{name}: a loss would have been seen", problem=problem) for name, problem in blind.items()
+    ]
     if found.incomplete is not None:
         cases.append(junit.Case(name="all of the baseline is compared", problem=found.incomplete))
     name = f"{', '.join(map(str, runs))} against {', '.join(map(str, against))}"

@@ -7,6 +7,10 @@ import importlib
 import click
 
 
+class ReaderGoneError(Exception):
+    """What reads the output has ended: click would make exit code 1 of it, which is that of a regression."""
+
+
 class LazyGroup(click.Group):
     """Knows its commands by name, place (``module:attribute``) and help line, without importing them."""
 
@@ -25,6 +29,13 @@ class LazyGroup(click.Group):
         module, _, attribute = self.places[name][0].partition(":")
         command: click.Command = getattr(importlib.import_module(module), attribute)
         return command
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Call a command."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise ReaderGoneError from error
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands with their help lines."""

@@ -6,9 +6,10 @@ import contextlib
 import os
 import signal
 import subprocess
+import tempfile
 import time
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import IO, Protocol
 
 from brimful.errors import MeasureError, one_line
 from brimful.measurers.base import Measurer
@@ -165,35 +166,52 @@ class CommandFailedError(MeasureError):
         self.output = output
 
 
-def run_command(command: str, limit_s: float, *, option: str = "--switch-limit") -> str:
+def run_command(
+    command: str, limit_s: float, *, option: str = "--switch-limit", environment: Mapping[str, str] | None = None
+) -> str:
     """Run a shell command and give the end of what it printed; ``option`` is what sets its limit.
+
+    What it starts in the background goes on when it has ended.
 
     Raises
     ------
     CommandFailedError
-        When it fails or takes too long; what it started is ended with it.
+        When it fails or takes too long; what it started is ended with it then.
     """
-    process = subprocess.Popen(
-        ["sh", "-c", command],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )
-    began_s = time.monotonic()
-    try:
-        content, _ = process.communicate(timeout=limit_s)
-    except subprocess.TimeoutExpired:
-        message = f"{command}: took longer than {time.monotonic() - began_s:.0f} s ({option})"
-        raise CommandFailedError(message) from None
-    finally:
-        if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
-    output = content.decode(errors="replace")[-_LONGEST_OUTPUT:]
+    # A file: a pipe would be open for as long as what was started in the background.
+    with tempfile.TemporaryFile() as printed:
+        process = subprocess.Popen(
+            ["sh", "-c", command],
+            stdin=subprocess.DEVNULL,
+            stdout=printed,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            env=environment,
+        )
+        began_s = time.monotonic()
+        try:
+            process.wait(limit_s)
+        except subprocess.TimeoutExpired:
+            message = f"{command}: took longer than {time.monotonic() - began_s:.0f} s ({option})"
+            raise CommandFailedError(message, _end_of(printed)) from None
+        finally:
+            if process.returncode is None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        output = _end_of(printed)
     if process.returncode != 0:
         last = next((line for line in reversed(output.splitlines()) if line.strip()), "it printed nothing")
-        message = f"{command}: failed with exit code {process.returncode}: {one_line(last)}"
+        message = f"{command}: failed with {_how(process.returncode)}: {one_line(last)}"
         raise CommandFailedError(message, output)
     return output
+
+
+def _how(code: int) -> str:
+    return f"exit code {code}" if code > 0 else f"signal {-code}"
+
+
+def _end_of(printed: IO[bytes]) -> str:
+    size = printed.seek(0, os.SEEK_END)
+    printed.seek(max(0, size - 4 * _LONGEST_OUTPUT))
+    return printed.read().decode(errors="replace")[-_LONGEST_OUTPUT:]

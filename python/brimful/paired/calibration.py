@@ -75,6 +75,7 @@ class Calibration:
         self._tried = 0.0
         self._lowered = 0
         self._has_lost = False
+        self._has_forwarded = False
         self._capacities: list[float] = []
         self._lossy: list[bool] = []
         self._shares: list[float] = []
@@ -145,7 +146,7 @@ class Calibration:
         Raises
         ------
         MeasureError
-            When no load is found, or the queue holds most of what arrives.
+            When nothing arrives, no load is found, or the queue holds most of what arrives.
         """
         if self.has_load:
             self._shares.append(trial.forwarded / max(1, trial.intended))
@@ -158,11 +159,16 @@ class Calibration:
         self._lossy.append(trial.forwarded < trial.sent)
         self._has_lost = self._has_lost or self._lossy[-1]
         self._capacities.append(max(capacity, trial.load * 1e-9))
+        self._has_forwarded = self._has_forwarded or capacity > 0
         if self.is_at_limit or self.has_load:
             return
         if len(self._capacities) >= MOST_ROUNDS:
+            message = f"no load was found at which it loses units in each trial; the last was {trial.load:.6g}/s"
+            raise MeasureError(message)
+        if not self._has_forwarded and self._load * _LEAST_STEP * self._trial_s < 1:
             message = (
-                f"no load was found at which the device loses units in each trial; the last was {trial.load:.6g}/s"
+                f"it forwards nothing: nothing arrived in {len(self._capacities)} trials, the last at"
+                f" {trial.load:.6g}/s"
             )
             raise MeasureError(message)
         factor = FACTOR if self._has_lost else _GROWTH
@@ -183,7 +189,7 @@ class Calibration:
             self.queue_error = error / (received - mean)
             self.units_per_s = (received - mean) * intended / self._trial_s
         if is_there and mean > LARGEST_QUEUE_SHARE * received:
-            message = f"{mean / received:.0%} of what arrives is from the queue of the device; give a longer --trial"
+            message = f"{mean / received:.0%} of what arrives is from its queue; give a longer --trial"
             raise MeasureError(message)
 
 

@@ -114,9 +114,16 @@ class Planner:
         self.elapsed_s = max(self.elapsed_s, trial.start_s + trial.elapsed_s)
         if step.stage == CALIBRATION:
             if trial.invalid is None:
-                self._calibrations[step.device].record(trial)
+                self._calibrate(step.device, trial)
             return []
         return self._take(step, trial)
+
+    def _calibrate(self, device: int, trial: Trial) -> None:
+        try:
+            self._calibrations[device].record(trial)
+        except MeasureError as error:
+            message = f"{self._plan.devices[device].name}: {error}"
+            raise MeasureError(message) from error
 
     def ratios(self, *, is_ended: bool = True) -> list[Ratio]:
         """Give what is known of each device; of a run that is ended, its verdicts."""

@@ -37,6 +37,8 @@ _INSTANCES = 0.125 * 1.6 ** np.arange(14)
 half a Cauchy distribution on that scale."""
 _FINEST = 1e-5
 """Nothing is known better than to that: counts are whole numbers."""
+_DISTURBED = 4.0
+"""From how far out on, in standard deviations, pairs of a visit stray more than those of others."""
 _SELDOM, _NEVER = 1e-6, 1e-300
 
 
@@ -226,8 +228,8 @@ class _Fit(msgspec.Struct, frozen=True):
 def _fit(profile: Floats, visits: Sequence[Visit], column: Sequence[int]) -> _Fit:
     """Integrate the change exactly: visits are normal given the change, and so is the change before them."""
     mean = np.array([visit.mean for visit in visits])
-    of_pairs = _pair_variance(visits) / np.array([visit.pairs for visit in visits])
-    typical = float(np.exp(np.log(of_pairs).mean())) if visits else USUAL_INSTANCES**2
+    of_pairs = _pair_variances(visits) / np.array([visit.pairs for visit in visits])
+    typical = float(np.median(of_pairs)) if visits else USUAL_INSTANCES**2
     of_instances = max(typical, USUAL_INSTANCES**2) * _INSTANCES**2
     of_visits = of_pairs[:, None] + of_instances
     member = np.zeros((profile.shape[1], len(visits)))
@@ -240,16 +242,48 @@ def _fit(profile: Floats, visits: Sequence[Visit], column: Sequence[int]) -> _Fi
     return _Fit(likelihood, moment / precision, 1 / precision, typical + of_instances)
 
 
-def _pair_variance(visits: Sequence[Visit]) -> float:
-    """Give the variance of a pair, of all visits together."""
-    freedom = sum(visit.pairs - 1 for visit in visits)
-    squares = math.fsum((visit.pairs - 1) * visit.deviation**2 for visit in visits)
-    return max(squares / freedom if freedom else 0.0, _FINEST**2)
+def _pair_variances(visits: Sequence[Visit]) -> Floats:
+    """Give the variance of the pairs of each visit: that of all together, or its own where it was disturbed."""
+    freedom, own = _freedom(visits), _own_variances(visits)
+    quiet = ~disturbed(visits)
+    together = float((freedom * own)[quiet].sum() / max(1.0, freedom[quiet].sum()))
+    found: Floats = np.where(quiet, together, own)
+    return found
+
+
+def disturbed(visits: Sequence[Visit]) -> NDArray[np.bool_]:
+    """Say of each visit whether its pairs strayed clearly more than those of most.
+
+    Something else used the machine then: it says little of the builds, and nothing of how noisy the others are.
+
+    >>> [bool(one) for one in disturbed([Visit(1, 0, 0.0, 20, 0.01)] * 3 + [Visit(1, 0, 0.1, 20, 0.5)])]
+    [False, False, False, True]
+    """
+    freedom, own = _freedom(visits), _own_variances(visits)
+    usual = float(np.median(own / _chi_square(freedom, 0.0))) if visits else 0.0
+    found: NDArray[np.bool_] = own > usual * _chi_square(freedom, _DISTURBED)
+    return found
+
+
+def _freedom(visits: Sequence[Visit]) -> Floats:
+    return np.array([max(1, visit.pairs - 1) for visit in visits], dtype=float)
+
+
+def _own_variances(visits: Sequence[Visit]) -> Floats:
+    return np.array([max(visit.deviation, _FINEST) ** 2 for visit in visits])
+
+
+def _chi_square(freedom: Floats, deviations: float) -> Floats:
+    """Give a quantile of chi square / its freedom, named by that of the normal distribution (Wilson and Hilferty)."""
+    part = 2 / (9 * freedom)
+    found: Floats = np.maximum((1 - part + deviations * np.sqrt(part)) ** 3, _SELDOM)
+    return found
 
 
 def change_scale(visits: Sequence[Visit]) -> float:
-    """Give the standard deviation of the prior of the change: at least the largest that was seen."""
-    return max(LEAST_CHANGE_SCALE, *(abs(visit.mean) for visit in visits)) if visits else LEAST_CHANGE_SCALE
+    """Give the standard deviation of the prior of the change: at least the largest that an undisturbed visit saw."""
+    seen = [abs(visit.mean) for visit, loud in zip(visits, disturbed(visits), strict=True) if not loud]
+    return max([LEAST_CHANGE_SCALE, *seen])
 
 
 def _summary(groups: _Groups, hypotheses: _Hypotheses, weight: Floats, fit: _Fit) -> Belief:

@@ -25,7 +25,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 class _AddCommand(GroupedCommand):
     groups = {  # noqa: RUF012 - as in the class above
         "Tables": ("csv_file", "series", "version_column", "value_column", "time_column", "worse", "unit"),
-        "Files of other tools": ("file_format", "files"),
+        "Files of other tools": ("file_format", "files", "machine"),
     }
 
 
@@ -42,6 +42,7 @@ class _AddCommand(GroupedCommand):
 @click.option("--unit", default="", metavar="TEXT", help="Unit of the values; a series keeps its unit.")
 @click.option("--format", "file_format", type=click.Choice(list(FORMATS)), help="Format of the files of --file.")
 @click.option("--file", "files", type=_FILE, multiple=True, metavar="FILE", help="A file of --format; may be repeated.")
+@click.option("--machine", metavar="NAME", help="Of these files: in CI hosts have another name each time.")
 def add(
     store: Path,
     runs: tuple[Path, ...],
@@ -49,6 +50,7 @@ def add(
     csv_file: Path | None,
     file_format: str | None,
     files: tuple[Path, ...],
+    machine: str | None,
     **table: str | None,
 ) -> int:
     """Put RUNs, a table or files of other tools into STORE, which is made if there is none.
@@ -66,6 +68,9 @@ def add(
     if bool(files) != bool(file_format):
         message = "--format and --file go together"
         raise UsageError(message)
+    if machine is not None and not files:
+        message = "--machine is for --file; runs have --label machine=NAME when they are made"
+        raise UsageError(message)
     from brimful.trend.store import Store
 
     failed = 0
@@ -74,7 +79,7 @@ def add(
             _add_table(opened, csv_file, **table)
         for path in (*runs, *files):
             try:
-                _add(opened, [_measured(path, file_format if path in files else None, version)], path)
+                _add(opened, [_measured(path, file_format if path in files else None, version, machine)], path)
             except BrimfulError as error:
                 if len(runs) + len(files) == 1:
                     raise
@@ -83,11 +88,11 @@ def add(
     return failed
 
 
-def _measured(path: Path, file_format: str | None, version: str | None) -> Measured:
+def _measured(path: Path, file_format: str | None, version: str | None, machine: str | None) -> Measured:
     if file_format is not None:
         from brimful.trend import formats
 
-        return formats.read(path, file_format, version)
+        return formats.read(path, file_format, version, machine=machine)
     from brimful.records import read_unchanged
     from brimful.trend import runs
 

@@ -94,7 +94,8 @@ def _bisect(found: Checked, options: list[str]) -> None:
             change = finding.changes[0].change
             ends = ["--good", change.last_good, "--bad", change.latest_version]
             click.echo(f"\nbrimful bisect {shlex.join(ends)}, as {one_line(finding.changes[0].name)} got worse:\n")
-            bisect.main([*options, *ends], prog_name="brimful bisect", standalone_mode=False)
+            with bisect.make_context("brimful bisect", [*options, *ends]) as context:
+                bisect.invoke(context)
 
 
 def _write(found: Checked, junit: Path | None, prometheus: Path | None) -> None:
@@ -133,6 +134,10 @@ def _text(found: Checked) -> str:
         if row.judgement.state != NORMAL and row.judgement.series not in in_findings
     ]
     lines += ["", *_cut(others)] if others else []
+    young = sum(not row.judgement.levels for row in found.rows)
+    if young:
+        fewest = found.rows[0].judgement.settings.fewest
+        lines += ["", f"Not judged yet: {young:,} of {len(found.rows):,} series, with fewer than {fewest} versions."]
     return "\n".join([*lines, "", f"False alarms to expect: {_few(found.expected_false_alarms)}."])
 
 

@@ -25,7 +25,7 @@ def as_junit(rows: Sequence[Row]) -> bytes:
         junit.Case(
             name=row.name,
             problem=f"{row.judgement.state}: {row.judgement.text}" if row.judgement.state in EXIT_CODES else None,
-            said="" if row.judgement.state == NORMAL else row.judgement.text,
+            said="" if row.judgement.state == NORMAL and row.judgement.levels else row.judgement.text,
         )
         for row in rows
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from functools import partial
 
@@ -126,7 +127,7 @@ def diff_command(plan: BisectionPlan, number: int) -> str:
     parent = plan.versions[parents[0] if parents else 0].version
     if plan.git is None:
         return f"compare {facts.text(parent)} with {facts.text(version.version)}"
-    return f"git -C {facts.text(plan.git)} diff {parent[:12]} {version.version[:12]}"
+    return f"git -C {shlex.quote(facts.text(plan.git))} diff {parent[:12]} {version.version[:12]}"
 
 
 def _short(plan: BisectionPlan, answer: Bisected) -> str:

@@ -80,6 +80,7 @@ MODULES = {
         "units",
     },
     "assertion": {"errors", "records", "report", "runs", "units"},
+    "suite_assertion": {"assertion", "errors", "records", "report", "runs"},
     "testing": {"assertion", "errors", "paired", "records", "report", "run_index", "throughput"},
     "pytest_plugin": {"errors", "files", "paired", "testing", "throughput"},
     "robot": {"files", "paired", "testing", "throughput", "units", "version"},

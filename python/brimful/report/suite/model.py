@@ -19,7 +19,7 @@ from brimful.report.suite import figures
 from brimful.report.suite.done import sections_table
 from brimful.report.suite.forwarding import congestion_table, forwarding_row
 from brimful.report.suite.results import Result, plan_of, results_of
-from brimful.report.suite.sections import MODIFIED, RFC2889
+from brimful.report.suite.sections import MODIFIED, OF_MANY_PORTS, RFC2889
 from brimful.report.switching import model as switching
 from brimful.units import format_load
 
@@ -39,7 +39,6 @@ _TITLES = {
     "forwarding": "Maximum forwarding rate (section 5.6)",
     "congestion": "Congestion control (section 5.5): A sends to C and D, B to D",
 }
-_OF_MANY_PORTS = ("mesh", "one-to-many", "many-to-one", "backbone", "halves")
 
 
 def build(file: RunFile) -> Document:
@@ -62,11 +61,10 @@ def build(file: RunFile) -> Document:
         shown.append(_modified(results))
     if not results:
         shown.append(Sentence("There is no result: no test came to its end."))
-    quick = ", quick" if plan.is_quick else ""
     return Document(
         run=file.run,
-        kind=f"{plan.standard}{quick}",
-        title=f"{plan.standard} tests{quick}: {blocks.device_name(file.run)}",
+        kind=plan.name,
+        title=f"{plan.standard} tests{', quick' if plan.is_quick else ''}: {blocks.device_name(file.run)}",
         outcome=_outcome(file, plan, results),
         cards=_cards(results),
         blocks=shown,
@@ -187,10 +185,10 @@ def _loss_row(file: RunFile) -> list[str]:
 
 
 def _burst_row(file: RunFile) -> list[str]:
-    found = [record for record in file.others if isinstance(record, Burst)]
+    found = file.latest(Burst)
     if not found:
         return []
-    average, least, most, deviation, _, corrected = bursts.result_cells(bursts.plan_of(file), found[-1])
+    average, least, most, deviation, _, corrected = bursts.result_cells(bursts.plan_of(file), found[0])
     return [average, least, most, deviation, corrected]
 
 
@@ -204,7 +202,7 @@ def _recovery_row(file: RunFile) -> list[str]:
 
 _TABLES: Mapping[str, tuple[list[str], Callable[[RunFile], list[str]]]] = {
     **dict.fromkeys(
-        ("throughput", *_OF_MANY_PORTS),
+        ("throughput", *OF_MANY_PORTS),
         (["throughput", "theoretical", "100 % is", "of 100 %", "regular"], _throughput_row),
     ),
     "forwarding": (["forwarding rate", "at the load", "forward pressure"], forwarding_row),
@@ -221,7 +219,7 @@ def _throughputs(test: str, results: Sequence[Result]) -> Figure | None:
     known = [
         result
         for result in results
-        if test in ("throughput", *_OF_MANY_PORTS) and result.value is not None and result.file
+        if test in ("throughput", *OF_MANY_PORTS) and result.value is not None and result.file
     ]
     if len(known) < 2:
         return None

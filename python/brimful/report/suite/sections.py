@@ -99,6 +99,10 @@ _LEAST_SIZE = {4: 64, 6: 84}
 _TAG_BYTES = 4
 MODIFIED = ("with-broadcast", "with-management", "with-routing", "with-filters")
 """Tests of the throughput with a modifier of section 11."""
+OF_MANY_PORTS = ("mesh", "one-to-many", "many-to-one", "backbone", "halves")
+"""Tests of the throughput of several ports."""
+THROUGHPUTS = ("throughput", *MODIFIED, *OF_MANY_PORTS)
+"""Tests whose figure is a throughput."""
 
 
 def sizes_of(ip: int, *, is_tagged: bool) -> list[str]:

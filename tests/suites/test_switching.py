@@ -4,11 +4,12 @@ from types import SimpleNamespace
 
 import pytest
 from brimful.errors import MeasureError
-from brimful.records import SwitchingPlan, read_run
+from brimful.records import SwitchingPlan, Trial, read_run
 from brimful.report import rendering
 from brimful.report.suite.forwarding import congestion_table
 from brimful.report.suite.results import Result
 from brimful.report.verdicts import of_switching
+from brimful.suites import forwarding
 from brimful.suites.rfc2889 import usual_tests
 from brimful.switching.addresses import addresses
 from brimful.switching.manager import SwitchingRequest, run_switching
@@ -176,15 +177,33 @@ def test_the_report_has_a_row_for_each_iteration(tmp_path, snapshot):
 
 
 def shares(*, free=0, congested=500, unsent=0):
-    """A run in which so many frames to the ports C and D were lost, of 1,000 and 2,000."""
+    """A trial of 2,000/s in which so many frames to the ports C and D were lost, of 1,000 and 3,000, or not sent."""
     directions = [
-        {"from": "a", "to": "c", "sent": 1000, "lost": free},
-        {"from": "a", "to": "d", "sent": 1000, "lost": congested // 2},
-        {"from": "b", "to": "d", "sent": 1000, "lost": congested - congested // 2},
+        {"from": "a", "to": "c", "sent": 1000, "lost": free, "unsent": 0},
+        {"from": "a", "to": "d", "sent": 1000, "lost": congested // 2, "unsent": 0},
+        {"from": "b", "to": "d", "sent": 2000 - unsent, "lost": congested - congested // 2, "unsent": unsent},
     ]
+    common = {"seq": 0, "load": 2000.0, "duration_s": 1.0, "intended": 4000}
+    seen = {"sent": 4000, "lost": 0, "directions": directions}
+    held = {"sent": 0, "lost": 0, "invalid": "b: frames could not be sent", "extra": {"directions": directions}}
+    trial = Trial(**common, **(held if unsent else seen))
     ports = [{"interface": name} for name in "abcd"]
-    trial = SimpleNamespace(invalid=None, directions=directions, sent=3000 - unsent, intended=3000)
     return SimpleNamespace(trials=[trial], run=SimpleNamespace(traffic={"ports": ports}))
+
+
+@pytest.mark.parametrize(
+    ("trial", "held"),
+    [
+        ({"congested": 0, "unsent": 1000}, True),
+        ({"congested": 0, "unsent": 850}, True),
+        ({"congested": 1, "unsent": 1000}, False),  # the port was overloaded, and the tester slow as well
+        ({"congested": 0, "unsent": 1400}, False),  # a tester that is too slow: the port was not full
+        ({"congested": 0, "unsent": 200}, False),  # the port is faster than the load
+        ({"congested": 0}, False),
+    ],
+)
+def test_a_device_that_holds_its_senders_is_told_from_a_slow_tester(trial, held):
+    assert forwarding.was_held(shares(**trial)) == held
 
 
 @pytest.mark.parametrize(

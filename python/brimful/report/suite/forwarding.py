@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from brimful.records import RunFile, Trial
 from brimful.report import words
@@ -30,10 +29,11 @@ def _rate(trial: Trial) -> float:
 
 
 class Shares:
-    """What was lost on the way to each port, in the last trial that counts."""
+    """What was lost on the way to each port, in the last trial that counts, or where senders were held in the last."""
 
     def __init__(self, file: RunFile) -> None:
-        self._trial = next((trial for trial in reversed(file.trials) if trial.invalid is None), None)
+        last = file.trials[-1] if file.trials else None
+        self._trial = next((trial for trial in reversed(file.trials) if trial.invalid is None), last)
         ports = file.run.traffic.get("ports", [])
         self._names = [str(port.get("interface", "")) for port in ports if isinstance(port, dict)]
 
@@ -41,18 +41,13 @@ class Shares:
         """Give the share of the frames to a port that was lost; none where nothing was sent to it."""
         if self._trial is None or place >= len(self._names):
             return None
-        to = [one for one in self._trial.directions if one.get("to") == self._names[place]]
-        sent = _sum(to, "sent")
-        return _sum(to, "lost") / sent if sent else None
+        sent = self._trial.sum_to(self._names[place], "sent")
+        return self._trial.sum_to(self._names[place], "lost") / sent if sent else None
 
     @property
     def is_held(self) -> bool:
         """Whether the senders sent less than they intended."""
-        return self._trial is not None and self._trial.sent < self._trial.intended
-
-
-def _sum(directions: Iterable[Mapping[str, Any]], count: str) -> int:
-    return sum(int(one.get(count, 0)) for one in directions)
+        return self._trial is not None and self._trial.sum_to(None, "unsent") > 0
 
 
 def congestion_table(title: str, controls: Sequence[Result], results: Sequence[Result]) -> Table:
@@ -64,7 +59,7 @@ def congestion_table(title: str, controls: Sequence[Result], results: Sequence[R
 
 
 def _congestion(alone: Shares | None, result: Result) -> list[str]:
-    if result.file is None:
+    if result.file is None or result.reason != "done":
         return [result.reason.replace("-", " "), *[_NONE] * 4]
     found = Shares(result.file)
     free, congested = found.lost(_FREE), found.lost(_CONGESTED)

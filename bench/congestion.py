@@ -29,7 +29,7 @@ LOAD = 1000
 BITS = 60 * 8 * LOAD
 FREE, YES, LIMIT = "not seen", "yes", "input limit, no verdict"
 OUTPUTS = [f"tc qdisc add dev {port} root tbf rate {BITS}bit burst 6000 limit 6000" for port in ("pc", "pd")]
-INPUT = f"tc qdisc replace dev qa root tbf rate {BITS * 3 // 4}bit burst 6000 limit 6000"
+INPUT = f"tc qdisc replace dev qa root tbf rate {BITS * 3 // 4}bit burst 1800 limit 1800"
 
 
 class Kind(msgspec.Struct, frozen=True):
@@ -45,7 +45,7 @@ class Kind(msgspec.Struct, frozen=True):
 
 KINDS = {
     "bridge with slow outputs": Kind("bridge,ports=4,work=0", FREE, "no", (0.0, 0.0), OUTPUTS),
-    "bridge with a slow input": Kind("bridge,ports=4,work=0", LIMIT, "no", (0.05, 0.3), [*OUTPUTS, INPUT]),
+    "bridge with a slow input": Kind("bridge,ports=4,work=0", LIMIT, "no", (0.1, 0.3), [*OUTPUTS, INPUT]),
     "output queues": Kind("crossbar,ports=4", FREE, "no", (0.0, 0.0)),
     "input queues, B served 2:1": Kind("crossbar,ports=4,queues=input,weight=2", YES, "no", (0.2, 0.36)),
     "input queues, B served 3:1": Kind("crossbar,ports=4,queues=input,weight=3", YES, "no", (0.36, 0.52)),

@@ -117,6 +117,7 @@ MODULES = {
         "session",
         "switching",
         "throughput",
+        "units",
     },
     "switching": {"errors", "machine", "managed", "measurers", "policies", "records", "session", "throughput"},
     "recovery": SUBJECT - {"machine", "statistics"},

@@ -23,7 +23,7 @@ PLANS = {
     "learning": {"first": 100, "most": 10_000, "addresses": 200, "width": 0.01},
     "ageing": {"rounds": 2, "limit_s": 20.0},
     "errored": {"sizes": [40, 1522, 1523], "frames": 10},
-    "broadcast": {"frames": 50},
+    "broadcast": {"trial_s": 0.05, "most": 4000, "width": 0.01},
 }
 
 
@@ -141,9 +141,34 @@ def test_errored_frames_are_judged_by_their_sizes(tmp_path):
 
 
 def test_broadcast_frames_come_to_all_but_their_sender(tmp_path):
-    outcome = run("broadcast", ModelSwitch(ports=4), tmp_path / "r")
-    assert [one.value for one in outcome.results[:4]] == [0, 50, 50, 50]
-    assert {one.verdict for one in outcome.results[:4]} == {"pass"}
+    throughput, *copies = run("broadcast", ModelSwitch(ports=4), tmp_path / "r").results[:5]
+    assert (throughput.name, throughput.verdict, throughput.value) == ("throughput", "at-least", 4000)
+    assert [one.value for one in copies] == [0, 200, 200, 200]
+    assert {one.verdict for one in copies} == {"pass"}
+
+
+@pytest.mark.parametrize("rate", [100, 730, 1000, 2600])
+def test_the_throughput_of_broadcasts_is_that_of_the_slowest_port(tmp_path, rate):
+    throughput, *copies = run("broadcast", ModelSwitch(ports=4, flood_rate=rate), tmp_path / "r", trial_s=1.0).results
+    assert (throughput.verdict, throughput.value) == ("found", pytest.approx(rate, rel=0.01))
+    assert {one.verdict for one in copies} == {"pass", "found"}
+
+
+def test_a_port_that_gets_no_broadcasts_ends_the_search(tmp_path):
+    outcome = run("broadcast", ModelSwitch(ports=4, silent=[2]), tmp_path / "r", attempts=3)
+    throughput, *copies = outcome.results
+    assert (throughput.value, throughput.text) == (0, "p3 gets none")
+    assert [one.verdict for one in copies[:4]] == ["pass", "pass", "fail", "pass"]
+    assert outcome.end.trials == 2
+
+
+def test_a_port_that_loses_one_of_a_thousand_broadcasts_fails(tmp_path):
+    facts = {"trial_s": 10.0, "attempts": 2}
+    outcome = run("broadcast", ModelSwitch(ports=4, loses_one_of=1000), tmp_path / "r", **facts)
+    throughput, *_ = outcome.results
+    # At the lowest rates a trial has too few frames for one to be lost.
+    assert throughput.value <= 100
+    assert outcome.end.trials < 30
 
 
 @pytest.mark.parametrize("at", [1, 2, 9, 17, 30])

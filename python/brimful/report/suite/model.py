@@ -18,7 +18,7 @@ from brimful.report.recovery import model as recovery
 from brimful.report.suite import figures
 from brimful.report.suite.done import sections_table
 from brimful.report.suite.forwarding import congestion_table, forwarding_row
-from brimful.report.suite.results import Result, plan_of, results_of
+from brimful.report.suite.results import VALUES, Result, broadcast_throughput, plan_of, results_of
 from brimful.report.suite.sections import MODIFIED, OF_MANY_PORTS, RFC2889
 from brimful.report.switching import model as switching
 from brimful.units import format_load
@@ -37,6 +37,7 @@ _TITLES = {
     "backbone": "Throughput between two halves, both ways (section 5.3)",
     "halves": "Throughput from one half to the other (section 5.4)",
     "forwarding": "Maximum forwarding rate (section 5.6)",
+    "broadcast": "Throughput of broadcasts (section 5.10)",
     "congestion": "Congestion control (section 5.5): A sends to C and D, B to D",
 }
 
@@ -106,7 +107,9 @@ def _blocks(test: str, all_results: Sequence[Result]) -> list[Block]:
     if test == "congestion":
         return [congestion_table(_TITLES[test], _of(all_results, "control"), results)]
     if test not in _TABLES:
-        return [block for result in results for block in _of_switch(result)]
+        shown = [block for result in results for block in _of_switch(result)]
+        figure = _throughputs(test, results)
+        return shown if figure is None else [figure, *shown]
     names, row = _TABLES[test]
     rows = [[result.size, *_cells(result, row, len(names))] for result in results]
     table = Table(title=_TITLES[test], names=["frame size", *names], rows=rows, key=test)
@@ -216,22 +219,19 @@ _TABLES: Mapping[str, tuple[list[str], Callable[[RunFile], list[str]]]] = {
 
 
 def _throughputs(test: str, results: Sequence[Result]) -> Figure | None:
-    known = [
-        result
-        for result in results
-        if test in ("throughput", *OF_MANY_PORTS) and result.value is not None and result.file
-    ]
-    if len(known) < 2:
+    if test not in ("throughput", *OF_MANY_PORTS, "broadcast"):
         return None
-    limits = [
-        None if result.file is None else facts.theoretical_rate(result.file.run) or result.file.max_load
-        for result in known
-    ]
-    unit = known[0].file.run.load_unit if known[0].file is not None else ""
-    found = [result.value or 0.0 for result in known]
+    value = broadcast_throughput if test == "broadcast" else VALUES[test]
+    known = [(result.size, result.file, value(result.file)) for result in results if result.file is not None]
+    shown = [(size, file, found) for size, file, found in known if found is not None]
+    if len(shown) < 2:
+        return None
+    limits = [facts.theoretical_rate(file.run) or file.max_load for _, file, _ in shown]
+    sizes, found = [size for size, _, _ in shown], [found for _, _, found in shown]
+    unit = shown[0][1].run.load_unit
     return Figure(
         title=f"{_TITLES[test].partition(' (')[0]} over frame size",
-        draw=partial(figures.draw_throughputs, [result.size for result in known], found, limits, unit),
+        draw=partial(figures.draw_throughputs, sizes, found, limits, unit),
         caption="The throughput of each frame size, and dashed the theoretical limit of the link, or where that is not"
         " known the most that the tester could offer.",
         key="throughputs" if test == "throughput" else f"throughputs-{test}",

@@ -83,6 +83,11 @@ def _least(file: RunFile) -> float | None:
     return min(found) if found else None
 
 
+def broadcast_throughput(file: RunFile) -> float | None:
+    """Give the highest rate of broadcasts that came to every port."""
+    return next((one.value for one in switching_results(file) if one.name == "throughput"), None)
+
+
 def _failed(file: RunFile) -> float | None:
     """Give how many kinds of frames, or ports, fail."""
     judged = [one.verdict for one in switching_results(file) if one.verdict in ("pass", "fail")]

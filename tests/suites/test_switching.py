@@ -237,6 +237,7 @@ def test_a_device_that_holds_its_senders_is_told_from_a_slow_tester(trial, held)
         ({}, {}, "not seen", "no"),
         ({}, {"free": 333}, "yes", "no"),
         ({"free": 250}, {"free": 260}, "input limit, no verdict", "no"),
+        ({"free": 0, "congested": 250}, {"free": 260}, "input limit, no verdict", "no"),
         ({}, {"congested": 0, "unsent": 500}, "not seen", "yes, senders were held"),
         ({}, {"congested": 0}, "not seen", "no loss: D was not congested"),
     ],
@@ -245,6 +246,7 @@ def test_blocking_and_back_pressure_are_told_apart(control, found, blocking, pre
     def result(test, file):
         return Result(size="64", test=test, reason="done", text="", file=file)
 
+    control = {"congested": 0, **control}
     table = congestion_table("", [result("control", shares(**control))], [result("congestion", shares(**found))])
     assert table.rows[0][-2:] == [blocking, pressure]
 

@@ -29,7 +29,7 @@ class Crossbar:
     ports
         How many there are.
     queues
-        Where frames wait: ``output``, so that nobody waits for the output of another; ``input``, where the first frame
+        Where frames wait: ``output``, so that none waits for the output of another; ``input``, where the first frame
         keeps all behind it waiting; ``hold``, the same, and a full one is not read: the sender is held.
     rate
         Of each output, in frames/s.

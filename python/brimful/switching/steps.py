@@ -198,7 +198,7 @@ def _filtered(size: int, trial: Trial) -> SwitchingResult:
 
 def _broadcast(plan: SwitchingPlan, trials: Sequence[Trial]) -> Step | Results:
     made = of_step(trials, "forwarding")
-    search = Search(first=round(plan.rate), most=plan.most, width=plan.width, least=_LEAST_SHARE * plan.rate)
+    search = Search(first=plan.most, most=plan.most, width=plan.width, least=_LEAST_SHARE * plan.rate)
     too_slow = _note_rates(search, plan, made, comes_to_all)
     dead = [
         plan.ports[number] for number in range(1, len(plan.ports)) if made and not made[0].extra["received"][number]

@@ -37,12 +37,13 @@ class Shares:
         ports = file.run.traffic.get("ports", [])
         self._names = [str(port.get("interface", "")) for port in ports if isinstance(port, dict)]
 
-    def lost(self, place: int) -> float | None:
-        """Give the share of the frames to a port that was lost; none where nothing was sent to it."""
-        if self._trial is None or place >= len(self._names):
+    def lost(self, place: int | None = None) -> float | None:
+        """Give the share of the frames to a port, or to all, that was lost; none where nothing was sent to it."""
+        if self._trial is None or (place is not None and place >= len(self._names)):
             return None
-        sent = self._trial.sum_to(self._names[place], "sent")
-        return self._trial.sum_to(self._names[place], "lost") / sent if sent else None
+        port = None if place is None else self._names[place]
+        sent = self._trial.sum_to(port, "sent")
+        return self._trial.sum_to(port, "lost") / sent if sent else None
 
     @property
     def is_held(self) -> bool:
@@ -54,7 +55,7 @@ def congestion_table(title: str, controls: Sequence[Result], results: Sequence[R
     """Show what two senders did to a port that only one of them sends to (section 5.5)."""
     alone = {result.size: Shares(result.file) for result in controls if result.file is not None}
     rows = [[result.size, *_congestion(alone.get(result.size), result)] for result in results]
-    names = ["frame size", "lost at C", "lost at D", "lost at C without B", "head of line blocking", "back pressure"]
+    names = ["frame size", "lost at C", "lost at D", "lost without B", "head of line blocking", "back pressure"]
     return Table(title=title, names=names, rows=rows, key="congestion")
 
 
@@ -63,7 +64,7 @@ def _congestion(alone: Shares | None, result: Result) -> list[str]:
         return [result.reason.replace("-", " "), *[_NONE] * 4]
     found = Shares(result.file)
     free, congested = found.lost(_FREE), found.lost(_CONGESTED)
-    before = None if alone is None else alone.lost(_FREE)
+    before = None if alone is None else alone.lost()
     shown = [_NONE if share is None else words.share(share) for share in (free, congested, before)]
     return [*shown, _blocking(free, before), _back_pressure(congested, is_held=found.is_held)]
 

@@ -81,7 +81,7 @@ def congest(kind: Kind, out: Path) -> tuple[bool, str]:
     least, most = kind.lost_at_free
     share = float(free.split()[0]) / 100 if free[0].isdigit() else -1.0
     right = (blocking, pressure) == (kind.blocking, kind.pressure) and least - 1e-3 <= share <= most + 1e-3
-    return right, " | ".join(row)
+    return right, " | ".join([*row, found.text])
 
 
 def main() -> None:

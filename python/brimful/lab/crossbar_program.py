@@ -7,6 +7,7 @@ Runs alone, in the namespace of a device, and imports nothing of the package.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import select
@@ -19,6 +20,7 @@ from math import inf
 _TUNSETIFF, _TAP, _NO_INFORMATION = 0x400454CA, 0x0002, 0x1000
 _LARGEST_FRAME = 65536
 _WEIGHTED_INPUT = 1
+_MOST_READ = 10_000
 
 
 class Crossbar:
@@ -49,9 +51,9 @@ class Crossbar:
         self._weights = [weight if port == _WEIGHTED_INPUT else 1 for port in range(ports)]
         self._credits = [[0] * ports for _ in range(ports)]
 
-    def takes(self, port: int) -> bool:
-        """Say whether a port is read."""
-        return not self._holds or len(self._queues[port]) < self._frames
+    def room(self, port: int) -> int:
+        """Give how many frames are read from a port."""
+        return self._frames - len(self._queues[port]) if self._holds else _MOST_READ
 
     def arrive(self, now_s: float, port: int, output: int, frame: bytes) -> None:
         """Take a frame, or drop it where the queue is full."""
@@ -94,26 +96,45 @@ def open_tap(name: str) -> int:
 
 
 def forward(taps: list[int], crossbar: Crossbar) -> None:
-    """Pass frames on until the process is ended; a frame to an unknown address goes to all other ports."""
+    """Pass frames on until the process is ended; a frame to an unknown address goes to all other ports.
+
+    Frames that have come since the last look came evenly: where this process had no processor for a while, what is lost
+    does not depend on it.
+    """
     homes: dict[bytes, int] = {}
+    before_s = time.monotonic()
     while True:
-        read = [tap for port, tap in enumerate(taps) if crossbar.takes(port)]
-        wait_s = max(0.0, min(1.0, crossbar.due_s() - time.monotonic()))
-        for tap in select.select(read, [], [], wait_s)[0]:
-            port = taps.index(tap)
-            while crossbar.takes(port):
-                try:
-                    frame = os.read(tap, _LARGEST_FRAME)
-                except BlockingIOError:
-                    break
-                homes[frame[6:12]] = port
-                home = homes.get(frame[:6])
-                for output in [other for other in range(len(taps)) if other != port] if home is None else [home]:
-                    crossbar.arrive(time.monotonic(), port, output, frame)
-        now_s = time.monotonic()
-        while crossbar.due_s() <= now_s:
-            _, output, frame = crossbar.leave()
-            os.write(taps[output], frame)
+        open_taps = [tap for port, tap in enumerate(taps) if crossbar.room(port)]
+        readable = select.select(open_taps, [], [], max(0.0, min(1.0, crossbar.due_s() - time.monotonic())))[0]
+        now_s, arrived = time.monotonic(), []
+        for port in map(taps.index, readable):
+            frames = read(taps[port], crossbar.room(port))
+            step_s = (now_s - before_s) / max(1, len(frames))
+            arrived += [(before_s + number * step_s, port, frame) for number, frame in enumerate(frames, start=1)]
+        for at_s, port, frame in sorted(arrived):
+            leave_until(at_s, taps, crossbar)
+            homes[frame[6:12]] = port
+            home = homes.get(frame[:6])
+            for output in [other for other in range(len(taps)) if other != port] if home is None else [home]:
+                crossbar.arrive(at_s, port, output, frame)
+        leave_until(now_s, taps, crossbar)
+        before_s = now_s
+
+
+def read(tap: int, most: int) -> list[bytes]:
+    """Give the frames that a TAP has."""
+    frames: list[bytes] = []
+    with contextlib.suppress(BlockingIOError):
+        while len(frames) < most:
+            frames.append(os.read(tap, _LARGEST_FRAME))
+    return frames
+
+
+def leave_until(at_s: float, taps: list[int], crossbar: Crossbar) -> None:
+    """Send what is due."""
+    while crossbar.due_s() <= at_s:
+        _, output, frame = crossbar.leave()
+        os.write(taps[output], frame)
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ import msgspec
 
 from brimful.loss.manager import LossRequest, run_loss
 from brimful.measurers.base import Measurer
-from brimful.records import End, RunFile, read_run
+from brimful.records import End, RunFile, Trial, read_run
 from brimful.session import DONE, FAILED
 from brimful.throughput.goals import PRESETS, SearchGoal
 from brimful.throughput.manager import SearchRequest, run_search
@@ -105,15 +105,19 @@ def measure(test: str, trials: Trials, directory: Path) -> End:
 
 
 def was_held(file: RunFile) -> bool:
-    """Say whether the device held its senders in the last trial: the congested port was full and lost nothing.
+    """Say whether the device held its senders in a trial: the congested port was full and lost nothing.
 
     To the tester such a trial does not count, since a tester that is too slow sends less than it should as well: but
     then the port is not full, or loses.
     """
     ports = file.run.traffic.get("ports", [])
-    if not file.trials or len(ports) != _CONGESTION_PORTS:
+    if len(ports) != _CONGESTION_PORTS:
         return False
-    trial, port = file.trials[-1], str(ports[_CONGESTED]["interface"])
+    port = str(ports[_CONGESTED]["interface"])
+    return any(_shows_held(trial, port) for trial in file.trials)
+
+
+def _shows_held(trial: Trial, port: str) -> bool:
     share = trial.sum_to(port, "sent") / (trial.load * trial.duration_s)
     is_full = _LEAST_FULL <= share <= _MOST_FULL and trial.sum_to(port, "lost") == 0
     return trial.invalid is not None and is_full and trial.sum_to(None, "unsent") > 0

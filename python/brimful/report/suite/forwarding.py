@@ -29,11 +29,11 @@ def _rate(trial: Trial) -> float:
 
 
 class Shares:
-    """What was lost on the way to each port, in the last trial that counts, or where senders were held in the last."""
+    """What was lost on the way to each port: in the last trial that counts, or where senders were held, in the best."""
 
     def __init__(self, file: RunFile) -> None:
-        last = file.trials[-1] if file.trials else None
-        self._trial = next((trial for trial in reversed(file.trials) if trial.invalid is None), last)
+        held = min((one for one in file.trials if one.seen), key=lambda one: one.sum_to(None, "lost"), default=None)
+        self._trial = next((trial for trial in reversed(file.trials) if trial.invalid is None), held)
         ports = file.run.traffic.get("ports", [])
         self._names = [str(port.get("interface", "")) for port in ports if isinstance(port, dict)]
 

@@ -1,4 +1,4 @@
-"""How often the address caching capacity of RFC 2889 is exactly that of the device: a Linux bridge with a limit.
+"""How often the tests of RFC 2889 on addresses say exactly what a device does: limits, evictions, ageing, faults.
 
 A bridge that may learn K addresses keeps K - 1 beside that of the sender.
 """
@@ -10,11 +10,14 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from brimful.lab import open_lab
+import msgspec
+from brimful.errors import MeasureError
+from brimful.lab import Lab, open_lab
 from brimful.measurers.stations import stations_in
-from brimful.records import SwitchingPlan
+from brimful.records import SwitchingPlan, SwitchingResult
 from brimful.switching.manager import SwitchingRequest, run_switching
 
 # RTM_NEWLINK with IFLA_BR_FDB_MAX_LEARNED, which `ip` does not know yet.
@@ -30,41 +33,118 @@ with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as kernel:
     kernel.send(struct.pack("IHHII", 16 + len(body), 16, 5, 1, 0) + body)
     sys.exit(struct.unpack("i", kernel.recv(4096)[16:20])[0])
 """
+Commands = Callable[[Lab], Sequence[Sequence[str]]]
 
 
-def capacity(entries: int) -> float | None:
-    """Find the capacity of a bridge with this limit, in a lab of its own."""
-    lab = open_lab("bridge,ports=3,work=0")
-    stations = stations_in(lab, "bridge,ports=3", flush_command=None, timeout_s=30.0)
+class Kind(msgspec.Struct, frozen=True):
+    """A device, how it is set, the test, and what it must say."""
+
+    verdict: str
+    value: tuple[float | None, float | None]
+    """From and to."""
+    commands: Commands = lambda lab: []
+    device: str = "bridge,ports=3,work=0"
+    test: str = "caching"
+
+
+def limited(entries: int) -> Commands:
+    """Let a bridge learn so many addresses."""
+    return lambda lab: [[sys.executable, "-I", "-c", LIMIT, str(entries)]]
+
+
+def words(*commands: str) -> Commands:
+    """Give commands of `ip`, `bridge` and `tc`."""
+    return lambda lab: [command.split() for command in commands]
+
+
+def evicting(entries: int) -> Commands:
+    """Let Open vSwitch learn so many, and forget the oldest for a new one."""
+
+    def command(lab: Lab) -> list[list[str]]:
+        database = lab._programs.running[-1].log.parent / "database.sock"
+        setting = f"other_config:mac-table-size={entries}"
+        return [["ovs-vsctl", f"--db=unix:{database}", "set", "bridge", "ovs0", setting]]
+
+    return command
+
+
+MIRROR = "tc filter add dev pa ingress prio 9 u32 match u32 0 0 action mirred egress mirror dev pc"
+# Not every kernel has VLANs on bridges; another bridge is the same to all ports.
+OTHER_VLAN = ("ip link add name br9 type bridge", "ip link set br9 up", "ip link set dev pc master br9")
+KINDS = {
+    "capacity 4": Kind("found", (4, 4), limited(5)),
+    "capacity 5, one more": Kind("found", (5, 5), limited(6)),
+    "capacity 99": Kind("found", (99, 99), limited(100)),
+    "eviction, capacity 63": Kind("found", (63, 63), evicting(64), "ovs,ports=3"),
+    "our switch, capacity 19": Kind("found", (19, 19), device="switch,ports=3,addresses=20"),
+    "ageing after 1 s": Kind(
+        "found", (0.95, 1.15), words("ip link set br0 type bridge ageing_time 100"), test="ageing"
+    ),
+    "ageing after 2 s": Kind(
+        "found", (1.95, 2.15), words("ip link set br0 type bridge ageing_time 200"), test="ageing"
+    ),
+    "no learning": Kind("found", (0, 0), words("bridge link set dev pb learning off")),
+    "copies at a third port": Kind("found", (0, 0), words("tc qdisc add dev pa clsact", MIRROR)),
+    "monitor without floods": Kind("none", (None, None), words("bridge link set dev pc flood off")),
+    "monitor in another VLAN": Kind("none", (None, None), words(*OTHER_VLAN)),
+}
+
+
+def measure(kind: Kind) -> SwitchingResult | None:
+    """Make the test in a lab of its own."""
+    lab = open_lab(kind.device)
+    stations = stations_in(lab, kind.device, flush_command=None, timeout_s=30.0)
     try:
-        subprocess.run(lab.device_command([sys.executable, "-I", "-c", LIMIT, str(entries)]), check=True)
+        for command in kind.commands(lab):
+            subprocess.run(lab.device_command(list(command)), check=True, capture_output=True)
         plan = SwitchingPlan(
-            test="caching",
+            test=kind.test,
             ports=list(stations.ports),
             rate=2000.0,
             patterns=["sequential"],
             first=8,
             most=256,
+            rounds=2,
+            limit_s=5.0,
             forgets=stations.forgets,
         )
         with tempfile.TemporaryDirectory() as scratch:
-            request = SwitchingRequest(measurer="lab:bridge", plan=plan)
+            request = SwitchingRequest(measurer=f"lab:{kind.device}", plan=plan, on_invalid="retry:50")
             results = run_switching(request, stations, out=Path(scratch, "run")).outcome.results
     finally:
         stations.close()
-    return results[0].value if results else None
+    return results[0] if results else None
+
+
+def is_right(kind: Kind, found: SwitchingResult | None) -> bool:
+    """Say whether it is what is true of the device."""
+    least, most = kind.value
+    if found is None or found.verdict != kind.verdict:
+        return False
+    if least is None or most is None or found.value is None:
+        return found.value == least
+    return least <= found.value <= most
 
 
 def main() -> None:
-    """Print what was found, how often."""
+    """Print how often each is right, and what else was said."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--entries", type=int, nargs="+", default=[5, 100])
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS), metavar="KIND")
     parser.add_argument("--rounds", type=int, default=10)
     options = parser.parse_args()
-    for entries in options.entries:
-        found = Counter(capacity(entries) for _ in range(options.rounds))
-        shown = ", ".join(f"{value} {count} times" for value, count in found.most_common())
-        print(f"limit {entries}: true {entries - 1}, found {shown}")
+    for name in options.kinds:
+        right, said = 0, Counter[str]()
+        for _ in range(options.rounds):
+            try:
+                found = measure(KINDS[name])
+            except MeasureError as error:
+                print(f"{name}: not here: {error}", flush=True)
+                break
+            right += is_right(KINDS[name], found)
+            said["nothing" if found is None else f"{found.verdict} {found.value}"] += not is_right(KINDS[name], found)
+        else:
+            wrong = ", ".join(f"{count} times {text}" for text, count in (+said).items())
+            print(f"{name}: {right} of {options.rounds}" + (f", else {wrong}" if wrong else ""), flush=True)
 
 
 if __name__ == "__main__":

@@ -53,6 +53,7 @@ ELSEWHERE = {
 }
 """Commands that are not run as they stand: why, and what runs the like of them."""
 BY_ANOTHER_TEST = {
+    r"--assert .* of runs/base": "tests/suites/test_rfc2544.py",
     r"lab:program": "tests/lab/test_how_to_your_forwarder.py",
     r"^brimful bisect ": "tests/bisection/test_bisect_command.py",
     r"--port 1=s1|in_port=s1": "tests/switch/test_how_to_mininet.py",

@@ -18,14 +18,14 @@ from brimful.report.compared import said
 from brimful.runs import named_run
 
 _FIELDS = {"": "conditional_throughput", "lower": "lower_bound", "upper": "upper_bound"}
-_OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
+OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
     "<=": operator.le,
     ">": operator.gt,
     "<": operator.lt,
 }
 _FORM = re.compile(r"\s*([^\s.<>=]+)(?:\.(lower|upper))?\s*(>=|<=|>|<)\s*(.+?)\s*")
-_SHARE = re.compile(r"([0-9]+(?:\.[0-9]+)?)% of (.+)")
+SHARE = re.compile(r"([0-9]+(?:\.[0-9]+)?)% of (.+)")
 
 
 class Assertion(msgspec.Struct, frozen=True):
@@ -62,7 +62,7 @@ class Assertion(msgspec.Struct, frozen=True):
             meant = did_you_mean(match[1], goals)
             message = f"condition {text!r}: there is no goal {match[1]!r}{meant}; there is {', '.join(goals)}"
             raise UsageError(message)
-        field, share = _FIELDS[match[2] or ""], _SHARE.fullmatch(match[4])
+        field, share = _FIELDS[match[2] or ""], SHARE.fullmatch(match[4])
         if share is None:
             return cls(text, match[1], field, match[3], units.parse_load(match[4]))
         base = read_unchanged(named_run(Path(share[2])))
@@ -79,7 +79,7 @@ class Assertion(msgspec.Struct, frozen=True):
             return [f"{self.text}: cannot be compared: {'; '.join(map(said, different))}"]
         result = next(result for result in results if result.goal == self.goal)
         value: float | None = getattr(result, self.field)
-        if value is not None and _OPERATORS[self.compare](value, self.threshold):
+        if value is not None and OPERATORS[self.compare](value, self.threshold):
             return []
         found = "nothing was found" if value is None else f"it is {units.format_load(value, run.load_unit)}"
         share = "" if self.base is None else f", the threshold {units.format_load(self.threshold, run.load_unit)}"

@@ -234,7 +234,7 @@ def test_tester_arguments(own_interfaces):
     [
         (
             {"device": "hub"},
-            "there is no device 'hub': use one of bridge, router, xdp, ovs, testpmd, switch, program, wire",
+            "there is no device 'hub': use one of bridge, router, xdp, ovs, testpmd, switch, program, crossbar, wire",
         ),
         ({"device": Device.ROUTER, "ip": 5}, "ip is 5: use 4 or 6"),
         ({"device": "bridge", "mtu": 9001}, "mtu is 9001: use 1500 to 9000"),

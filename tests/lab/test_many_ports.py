@@ -1,5 +1,6 @@
 """Real frames among more ports than two: counted to the frame, by the port that sent and the one they were for."""
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -63,6 +64,34 @@ def test_threads_that_share_a_port_send_what_one_would(own_interfaces):
     sent = [cost["sent"] for cost in output.extra["cost"] if cost["thread"] == "sender"]
     assert (len(sent), sum(sent)) == (4, 2 * FRAMES)
     assert all(count >= FRAMES / 2 - 12 for count in sent), "each but for a turn of the sizes"
+
+
+def test_threads_that_share_a_port_send_its_broadcasts(own_interfaces):
+    sent = {}
+
+    def frames_of_ports(measurer) -> int:
+        return sum(measurer._lab.counters()[port]["tx_packets"] for port in ("ta", "tb"))
+
+    for every in (10, 0):
+        options = [
+            "--flows=4",
+            "--back-end=packet",
+            "--max-stall=1s",
+            *([f"--broadcast-every={every}"] if every else []),
+        ]
+        measurer = open_lab_measurer("wire,senders=4", Settings(timeout_s=20.0, tester_arguments=options))
+        try:
+            for _ in range(ATTEMPTS):
+                before = frames_of_ports(measurer)
+                with contextlib.suppress(InvalidTrialError):
+                    output = measurer.measure(LOAD, DURATION_S)
+                    break
+            sent[every] = frames_of_ports(measurer) - before
+        finally:
+            measurer.close()
+        assert (output.sent, output.lost, output.duplicated) == (2 * FRAMES, 0, 0)
+    # Beside frames from which devices learn, of which trials have a few more or less.
+    assert sent[10] - sent[0] == pytest.approx(2 * FRAMES / 10, abs=8)
 
 
 def test_senders_that_cannot_share_are_wrong_usage():

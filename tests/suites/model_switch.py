@@ -56,13 +56,18 @@ class ModelSwitch:
         ports=3,
         interrupt_at=None,
         foreign=0,
+        flood_rate=None,
+        silent=(),
+        loses_one_of=0,
     ):
         self.ports = [f"p{number}" for number in range(1, ports + 1)]
         self.forgets = "flush" if flushes else ""
         self.room, self.evicts, self.learns, self.life_s = room, evicts, learns, life_s
         self.rate, self.bucket, self.blind, self.copies_to = rate, bucket, blind, copies_to
         self.longest, self.shortest, self.interrupt_at, self.foreign = longest, shortest, interrupt_at, foreign
+        self.flood_rate, self.silent, self.loses_one_of = flood_rate, silent, loses_one_of
         self.table, self.tokens, self.filled_s = {}, bucket, 0.0
+        self.flooded_s, self.to_last = -1.0, 0
         self.time_s, self.calls = 0.0, 0
 
     def describe(self):
@@ -133,4 +138,16 @@ class ModelSwitch:
             ways = {known[0]} - {port}
             return ways | ({self.copies_to} if self.copies_to is not None else set())
         others = set(range(len(self.ports))) - {port}
-        return others if receiver == BROADCAST else others - set(self.blind)
+        return self._broadcast(others) if receiver == BROADCAST else others - set(self.blind)
+
+    def _broadcast(self, ways):
+        """Give the ports that get a broadcast; the last one, where floods have a rate, none that comes too soon."""
+        last = len(self.ports) - 1
+        self.to_last += 1
+        is_lost = self.loses_one_of and self.to_last % self.loses_one_of == 0
+        if self.flood_rate is not None:
+            if self.time_s - self.flooded_s < 1 / self.flood_rate - 1e-9:
+                is_lost = True
+            else:
+                self.flooded_s = self.time_s
+        return ways - set(self.silent) - ({last} if is_lost else set())

@@ -1,15 +1,18 @@
 """The whole of RFC 2544 by one command, on systems of known truth."""
 
 import json
+from xml.etree import ElementTree
 
+import msgspec
 import pytest
 from brimful.errors import MeasureError
 from brimful.measurers.simulated import SimulatedMeasurer
 from brimful.records import read_run
 from brimful.report import rendering
 from brimful.report.suite.requirements import parse_requirements
-from brimful.report.suite.results import results_of
+from brimful.report.suite.results import plan_of, results_of
 from brimful.report.verdicts import of_suite
+from brimful.suite_assertion import SuiteAssertion
 from brimful.suites.durations import FULL, QUICK, expected_s
 from brimful.suites.manager import run_suite
 from brimful.suites.rfc2544 import SuiteRequest, suite_of
@@ -38,6 +41,13 @@ class Interrupted(SimulatedMeasurer):
         if Interrupted.left == 0:
             raise KeyboardInterrupt
         return super().measure(load, duration_s, stop_above=stop_above)
+
+
+class Tagged(SimulatedMeasurer):
+    """A simulated system of frames with tags."""
+
+    def describe(self):
+        return msgspec.structs.replace(super().describe(), traffic={"vlan": 5})
 
 
 def run(out, *, resume=False, at=0):
@@ -184,10 +194,88 @@ def test_requirements_are_held_against_what_was_found(tmp_path):
     assert "Missed: bursts at 1518: at least 100 frames required, not found" in missed
 
 
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    """A quick suite of a device that forwards 1 Mpps, and one of a goal beside it."""
+    directory = tmp_path_factory.mktemp("base")
+    brimful("rfc2544", *OPTIONS, "--tests", "throughput,loss", "--out", "base", cwd=directory, check=0)
+    return directory
+
+
+@pytest.mark.parametrize(
+    ("condition", "missed"),
+    [
+        ("throughput >= 990kpps", []),
+        (
+            "throughput[64] > 100% of {base}",
+            ["throughput at 64: > 100% of {base} (998.2 kpps) required, found 998.2 kpps"],
+        ),
+        ("throughput >= 95% of {base}", []),
+        ("loss[512] < 20%", ["loss at 512: < 20.0 % required, found 50.0 %"]),
+        ("loss <= 100% of {base}", []),
+        (
+            "throughput < 990kpps",
+            [f"throughput at {size}: < 990.0 kpps required, found 998.2 kpps" for size in (64, 512)],
+        ),
+    ],
+)
+def test_conditions_are_held_against_what_was_found(base, tmp_path, condition, missed):
+    place = str(base / "base")
+    options = ("--tests", "throughput,loss", "--out", str(base / "base"), "--resume", "--junit", "j.xml", "--json")
+    done = brimful(
+        "rfc2544", *OPTIONS, *options, "--assert", condition.format(base=place), cwd=tmp_path, check=1 if missed else 0
+    )
+    said = [line for line in done.stderr.splitlines() if line.startswith("Missed: ")]
+    assert said == [f"Missed: {line.format(base=place)}" for line in missed]
+    assert json.loads(done.stdout)["plan"]["standard"] == "RFC 2544"
+    assert len(list(ElementTree.parse(tmp_path / "j.xml").iter("failure"))) == len(missed)
+
+
+def test_a_share_of_a_suite_of_other_traffic_is_missed(base, tmp_path):
+    one = SuiteAssertion.parse(f"throughput[64] >= 1% of {base / 'base'}", plan_of(read_run(base / "base")))
+    (check,) = one.checks(read_run(run(tmp_path / "same").path))
+    assert (check.is_met, check.found) == (True, "found 998.2 kpps")
+    run_suite(suite_of(REQUEST, lambda search: lambda spec, detail: Tagged(SYSTEM)), out=tmp_path / "tagged")
+    (check,) = one.checks(read_run(tmp_path / "tagged"))
+    assert (check.is_met, check.found) == (False, "cannot be compared: traffic.vlan is none in one and 5 in the other")
+
+
+@pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        ("throughput is great", "is no condition; write it like 'throughput[64] >= 1Mpps'"),
+        ("troughput >= 1Mpps", "no test 'troughput' (did you mean 'throughput'?)"),
+        ("latency < 1us", "no test 'latency'; there is throughput, loss"),
+        ("throughput[46] >= 1Mpps", "no frame size '46'"),
+        ("throughput[64] >= quick", "load 'quick'"),
+        ("throughput >= 95% of nowhere", "nowhere"),
+        ("loss >= 95% of {base}/64/loss", "is no suite of RFC 2544, quick"),
+        ("bursts >= 95% of {base}", "there is no test 'bursts'"),
+    ],
+)
+def test_conditions_that_are_none_are_refused_before_anything_is_measured(base, tmp_path, condition, said):
+    text = condition.format(base=base / "base")
+    options = ("--tests", "throughput,loss", "--assert", text)
+    (refused,) = brimful("rfc2544", *OPTIONS, *options, cwd=tmp_path, check=2).stderr.splitlines()
+    assert said in refused
+    assert not list(tmp_path.iterdir())
+
+
+def test_requirements_of_what_is_not_measured_are_named_at_once(tmp_path):
+    (tmp_path / "r.toml").write_text('[throughput]\nal = "1kpps"\n[bursts]\n64 = 1\n')
+    options = ("--tests", "throughput", "--require", "r.toml")
+    said = brimful("rfc2544", *OPTIONS, *options, cwd=tmp_path, check=1).stderr.splitlines()
+    assert said[:2] == [
+        "brimful: note: --require r.toml: throughput at al is not measured in this suite (did you mean 'all'?)",
+        "brimful: note: --require r.toml: bursts at 64 is not measured in this suite",
+    ]
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
         ({"speed": {"all": "1"}}, r"\[speed\] is no table of a test"),
+        ({"thruoghput": {"all": "1"}}, r"\[thruoghput\] is no table of a test \(did you mean 'throughput'\?\)"),
         ({"latency": "50us"}, r"\[latency\] is no table"),
         ({"throughput": {"64": "fast"}}, r"\[throughput\] 64: load 'fast'"),
         ({"bursts": {"all": "-3"}}, "no whole number"),

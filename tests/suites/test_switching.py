@@ -4,11 +4,12 @@ from types import SimpleNamespace
 
 import pytest
 from brimful.errors import MeasureError
-from brimful.records import SwitchingPlan, read_run
+from brimful.records import SwitchingPlan, Trial, read_run
 from brimful.report import rendering
 from brimful.report.suite.forwarding import congestion_table
 from brimful.report.suite.results import Result
 from brimful.report.verdicts import of_switching
+from brimful.suites import forwarding
 from brimful.suites.rfc2889 import usual_tests
 from brimful.switching.addresses import addresses
 from brimful.switching.manager import SwitchingRequest, run_switching
@@ -22,7 +23,7 @@ PLANS = {
     "learning": {"first": 100, "most": 10_000, "addresses": 200, "width": 0.01},
     "ageing": {"rounds": 2, "limit_s": 20.0},
     "errored": {"sizes": [40, 1522, 1523], "frames": 10},
-    "broadcast": {"frames": 50},
+    "broadcast": {"trial_s": 0.05, "most": 4000, "width": 0.01},
 }
 
 
@@ -140,9 +141,34 @@ def test_errored_frames_are_judged_by_their_sizes(tmp_path):
 
 
 def test_broadcast_frames_come_to_all_but_their_sender(tmp_path):
-    outcome = run("broadcast", ModelSwitch(ports=4), tmp_path / "r")
-    assert [one.value for one in outcome.results[:4]] == [0, 50, 50, 50]
-    assert {one.verdict for one in outcome.results[:4]} == {"pass"}
+    throughput, *copies = run("broadcast", ModelSwitch(ports=4), tmp_path / "r").results[:5]
+    assert (throughput.name, throughput.verdict, throughput.value) == ("throughput", "at-least", 4000)
+    assert [one.value for one in copies] == [0, 200, 200, 200]
+    assert {one.verdict for one in copies} == {"pass"}
+
+
+@pytest.mark.parametrize("rate", [100, 730, 1000, 2600])
+def test_the_throughput_of_broadcasts_is_that_of_the_slowest_port(tmp_path, rate):
+    throughput, *copies = run("broadcast", ModelSwitch(ports=4, flood_rate=rate), tmp_path / "r", trial_s=1.0).results
+    assert (throughput.verdict, throughput.value) == ("found", pytest.approx(rate, rel=0.01))
+    assert {one.verdict for one in copies} == {"pass", "found"}
+
+
+def test_a_port_that_gets_no_broadcasts_ends_the_search(tmp_path):
+    outcome = run("broadcast", ModelSwitch(ports=4, silent=[2]), tmp_path / "r", attempts=3)
+    throughput, *copies = outcome.results
+    assert (throughput.value, throughput.text) == (0, "p3 gets none")
+    assert [one.verdict for one in copies[:4]] == ["pass", "pass", "fail", "pass"]
+    assert outcome.end.trials == 2
+
+
+def test_a_port_that_loses_one_of_a_thousand_broadcasts_fails(tmp_path):
+    facts = {"trial_s": 10.0, "attempts": 2}
+    outcome = run("broadcast", ModelSwitch(ports=4, loses_one_of=1000), tmp_path / "r", **facts)
+    throughput, *_ = outcome.results
+    # At the lowest rates a trial has too few frames for one to be lost.
+    assert throughput.value <= 100
+    assert outcome.end.trials < 30
 
 
 @pytest.mark.parametrize("at", [1, 2, 9, 17, 30])
@@ -176,15 +202,33 @@ def test_the_report_has_a_row_for_each_iteration(tmp_path, snapshot):
 
 
 def shares(*, free=0, congested=500, unsent=0):
-    """A run in which so many frames to the ports C and D were lost, of 1,000 and 2,000."""
+    """A trial of 2,000/s in which so many frames to the ports C and D were lost, of 1,000 and 3,000, or not sent."""
     directions = [
-        {"from": "a", "to": "c", "sent": 1000, "lost": free},
-        {"from": "a", "to": "d", "sent": 1000, "lost": congested // 2},
-        {"from": "b", "to": "d", "sent": 1000, "lost": congested - congested // 2},
+        {"from": "a", "to": "c", "sent": 1000, "lost": free, "unsent": 0},
+        {"from": "a", "to": "d", "sent": 1000, "lost": congested // 2, "unsent": 0},
+        {"from": "b", "to": "d", "sent": 2000 - unsent, "lost": congested - congested // 2, "unsent": unsent},
     ]
+    common = {"seq": 0, "load": 2000.0, "duration_s": 1.0, "intended": 4000}
+    seen = {"sent": 4000, "lost": 0, "directions": directions}
+    held = {"sent": 0, "lost": 0, "invalid": "b: frames could not be sent", "extra": {"directions": directions}}
+    trial = Trial(**common, **(held if unsent else seen))
     ports = [{"interface": name} for name in "abcd"]
-    trial = SimpleNamespace(invalid=None, directions=directions, sent=3000 - unsent, intended=3000)
     return SimpleNamespace(trials=[trial], run=SimpleNamespace(traffic={"ports": ports}))
+
+
+@pytest.mark.parametrize(
+    ("trial", "held"),
+    [
+        ({"congested": 0, "unsent": 1000}, True),
+        ({"congested": 0, "unsent": 850}, True),
+        ({"congested": 1, "unsent": 1000}, False),  # the port was overloaded, and the tester slow as well
+        ({"congested": 0, "unsent": 1400}, False),  # a tester that is too slow: the port was not full
+        ({"congested": 0, "unsent": 200}, False),  # the port is faster than the load
+        ({"congested": 0}, False),
+    ],
+)
+def test_a_device_that_holds_its_senders_is_told_from_a_slow_tester(trial, held):
+    assert forwarding.was_held(shares(**trial)) == held
 
 
 @pytest.mark.parametrize(
@@ -193,6 +237,7 @@ def shares(*, free=0, congested=500, unsent=0):
         ({}, {}, "not seen", "no"),
         ({}, {"free": 333}, "yes", "no"),
         ({"free": 250}, {"free": 260}, "input limit, no verdict", "no"),
+        ({"free": 0, "congested": 250}, {"free": 260}, "input limit, no verdict", "no"),
         ({}, {"congested": 0, "unsent": 500}, "not seen", "yes, senders were held"),
         ({}, {"congested": 0}, "not seen", "no loss: D was not congested"),
     ],
@@ -201,6 +246,7 @@ def test_blocking_and_back_pressure_are_told_apart(control, found, blocking, pre
     def result(test, file):
         return Result(size="64", test=test, reason="done", text="", file=file)
 
+    control = {"congested": 0, **control}
     table = congestion_table("", [result("control", shares(**control))], [result("congestion", shares(**found))])
     assert table.rows[0][-2:] == [blocking, pressure]
 

@@ -49,7 +49,7 @@ def _tests_of_suite(log: Path) -> list[tuple[str, Path]]:
     if not is_run(log):
         return []
     file = read_run(log)
-    made = [record for record in file.others if isinstance(record, SuiteTest)]
+    made = file.latest(SuiteTest, "size", "test")
     found = [(f"{one.test} at {one.size}", file.path.parent / one.path) for one in made]
     return [(title, path) for title, path in found if (path / RECORD_NAME).exists() and _is_explained(path)]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,9 @@ from brimful.measurers.opening import open_measurer
 from brimful.records import read_run
 from brimful.report import junit, words
 from brimful.report.suite import cases
-from brimful.report.suite.requirements import Requirements, read_requirements
+from brimful.report.suite.requirements import Check, Requirements, read_requirements
 from brimful.report.suite.sections import sizes_of
+from brimful.suite_assertion import SuiteAssertion
 from brimful.suites.durations import expected_s
 from brimful.suites.manager import Suite, SuiteRun, check_suite, run_suite
 from brimful.suites.modifiers import BROADCAST, parse_modifiers
@@ -45,6 +46,14 @@ def suite_options(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="FILE",
             help="A TOML file of requirements; the exit code is 1 if one is missed.",
         ),
+        click.option(
+            "--assert",
+            "assertions",
+            multiple=True,
+            metavar="CONDITION",
+            help="Exit with code 1 unless this is true: 'throughput[64] >= 1Mpps', or at each size 'latency <= 110% of"
+            " RUN'.",
+        ),
         values.failure_options("fail or retry:N"),
         click.option(
             "--out",
@@ -61,7 +70,7 @@ def suite_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )
     for option in reversed(options):
         command = option(command)
-    return junit_option(command.__name__, "test and each requirement")(command)
+    return junit_option(command.__name__, "test, requirement and --assert")(command)
 
 
 def carry_out(suite_of: Callable[[Callable[[str], None]], Suite], options: dict[str, Any], expected_s: float) -> int:
@@ -80,14 +89,19 @@ def carry_out(suite_of: Callable[[Callable[[str], None]], Suite], options: dict[
         reports.check_page(options["html"], options["out"])
     planned = suite_of(lambda text: None)
     check_suite(planned)
-    required = None if options["requirements"] is None else read_requirements(options["requirements"])
+    required = Requirements({}) if options["requirements"] is None else read_requirements(options["requirements"])
+    asserted = [SuiteAssertion.parse(text, planned.plan) for text in options["assertions"]]
     take_for_interrupt()
+    for text in required.unmeasured(planned.plan):
+        click.echo(f"brimful: note: --require {options['requirements']}: {text}", err=True)
     sizes, tests = len(planned.sizes), len(planned.tests)
     click.echo(f"{sizes} sizes, {tests} tests: about {_rounded(expected_s)}", err=True)
     with open_progress(quiet=options["quiet"], verbose=options["verbose"]) as progress:
         note = progress.note
         done = run_suite(suite_of(note), out=options["out"], resume=options["resume"], progress=note, note=note)
-    return _finish(done, options, required)
+    file = read_run(done.path)
+    checks = [*required.checks(file), *(check for one in asserted for check in one.checks(file))]
+    return _finish(done, options, checks)
 
 
 @click.command("rfc2544", cls=BedCommand)
@@ -120,7 +134,8 @@ def rfc2544(**options: Any) -> int:  # noqa: ANN401
     """Make all tests of RFC 2544 section 26 at each frame size, in one record and one report.
 
     The tests are throughput, latency, frame loss rate, back-to-back frames, system recovery, and with --reset-command
-    reset. Each has a record of its own below that of the suite. Exit code 1: a requirement is missed; 3: a test failed.
+    reset. Each has a record of its own below that of the suite. Exit code 1: a requirement or an
+    asserted threshold is missed; 3: a test failed.
     """
     request = _request(options)
     planned = suite_of(request, _opener(options))
@@ -128,18 +143,18 @@ def rfc2544(**options: Any) -> int:  # noqa: ANN401
     return carry_out(lambda note: suite_of(request, _opener(options), note=note), options, foreseen)
 
 
-def _finish(done: SuiteRun, options: dict[str, Any], required: Requirements | None) -> int:
+def _finish(done: SuiteRun, options: dict[str, Any], checks: Sequence[Check]) -> int:
     """Show a suite, say what is missed or missing, and give the exit code."""
     unwritten = reports.show_run(done.path, options)
     if options["junit"]:
-        write_atomically(options["junit"], junit.render([cases.suite(read_run(done.path), required)]))
+        write_atomically(options["junit"], junit.render([cases.suite(read_run(done.path), checks)]))
         click.echo(f"wrote {options['junit']}", err=True)
     unfinished = reports.tell_why_unfinished(done.end, done.path, words.count(len(done.tests), "test"))
     if unfinished:
         return unfinished
-    missed = [] if required is None else required.missed(read_run(done.path))
-    for text in missed:
-        click.echo(f"Missed: {text}")
+    missed = [check for check in checks if not check.is_met]
+    for check in missed:
+        click.echo(f"Missed: {check.name} required, {check.found}", err=options["as_json"])
     return 1 if missed else unwritten
 
 

@@ -61,7 +61,8 @@ def rfc2889(**options: Any) -> int:  # noqa: ANN401
 
     The tests are the throughput of many ports in several patterns, the forwarding rate, congestion control, broadcast
     frames, the address caching capacity, the learning rate, ageing, and errored frames. Each has a record of its own
-    below that of the suite. Exit code 1: a requirement is missed; 3: a test failed.
+    below that of the suite. Exit code 1: a requirement or an asserted threshold is missed; 3: a
+    test failed.
     """
     request = _request(options)
     openers = _openers(request, options["timeout"])

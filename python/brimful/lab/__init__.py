@@ -152,6 +152,7 @@ class Lab:
             first source and the first destination.
         """
         arguments = [word for port in self._ports for word in ("--port", port)]
+        arguments += self._settings.tester_options
         arguments += [word for cpu in (self.tester_cpus if cpus is None else cpus) for word in ("--cpu", str(cpu))]
         if self._routes:
             arguments += [word for mac in self.router_macs for word in ("--next-hop-mac", mac)]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from brimful.errors import UsageError, did_you_mean
-from brimful.lab import devices, openvswitch, program, switch, testpmd, xdp
+from brimful.lab import crossbar, devices, openvswitch, program, switch, testpmd, xdp
 from brimful.lab.devices import Device
 
 if TYPE_CHECKING:
@@ -103,6 +103,17 @@ DEVICES: Mapping[Device, Row] = {
             Option("input", ("program", "queue"), "program"),
             Option("xdp", "FILE", ""),
             Option("section", "NAME", "xdp"),
+        ),
+    ),
+    Device.CROSSBAR: Row(
+        meaning="a slow switch of known queues, to test tests of congestion",
+        build=crossbar.build_crossbar,
+        options=(
+            PORTS,
+            Option("queues", crossbar.QUEUES, "output"),
+            Option("rate", range(1, 10_001), 1000),
+            Option("frames", range(1, 10_001), 100),
+            Option("weight", range(1, 101), 1),
         ),
     ),
     Device.WIRE: Row(

@@ -47,6 +47,7 @@ class Device(StrEnum):
     TESTPMD = "testpmd"
     SWITCH = "switch"
     PROGRAM = "program"
+    CROSSBAR = "crossbar"
     WIRE = "wire"
 
 
@@ -108,6 +109,8 @@ class Settings:
     forwarder: Forwarder | None = None
     forget: tuple[str, ...] = ()
     """A program and its arguments: makes it forget the addresses that it has learned; empty where nothing does."""
+    tester_options: tuple[str, ...] = ()
+    """That the tester needs at these ports."""
 
 
 @dataclass(frozen=True, slots=True)

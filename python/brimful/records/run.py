@@ -121,6 +121,16 @@ class Trial(Record, frozen=True, omit_defaults=True, gc=False, tag="trial"):
         """Units that came through, also those that are lost because they came late: a disk under overload is late."""
         return self.sent - self.lost + min(self.late or 0, self.lost)
 
+    @property
+    def seen(self) -> list[dict[str, Any]]:
+        """Its directions, also those of a trial that does not count, as far as they are known."""
+        found = self.directions or self.extra.get("directions")
+        return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+    def sum_to(self, port: str | None, count: str) -> int:
+        """Give the sum of a count over the directions to a port, or to all of them."""
+        return sum(int(one.get(count, 0)) for one in self.seen if port in (None, one.get("to")))
+
 
 class Warning(Record, frozen=True, omit_defaults=True, tag="warning"):
     """Something the reader of a result should know; ``code`` is stable."""

@@ -21,6 +21,15 @@ class SuitePlan(msgspec.Struct, frozen=True, omit_defaults=True):
     once: list[str] = []
     """Those of the tests that are made at the first size alone."""
 
+    @property
+    def name(self) -> str:
+        """What it is: its standard, and whether it is quick."""
+        return f"{self.standard}{', quick' if self.is_quick else ''}"
+
+    def sizes_of(self, test: str) -> list[str]:
+        """Give the sizes at which a test is made."""
+        return self.sizes[:1] if test in self.once else self.sizes
+
 
 class SuiteTest(Record, frozen=True, omit_defaults=True, tag="suite_test"):
     """A test that came to an end; what it found is in its own record."""

@@ -19,19 +19,21 @@ class SwitchingPlan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
     rate: float
     """Of frames to known addresses; in the test ``caching`` of learning, too."""
     frames: int = 100
-    """Of each trial of the tests ``errored`` and ``broadcast``."""
+    """Of each trial of the test ``errored``."""
+    trial_s: float = 0.0
+    """Test ``broadcast``: how long each trial lasts."""
     patterns: list[str] = []
     """Of addresses: ``sequential``, or ``random`` and a seed."""
     first: int = 0
     """Test ``caching``: addresses of the first trial. Test ``learning``: its rate."""
     most: int = 0
-    """The most that is tried, of the same."""
+    """The most that is tried, of the same; test ``broadcast``: of its rate."""
     width: float = 0.0
-    """Test ``learning``: the search ends when the bounds are this share of the upper one apart, or 1."""
+    """Tests ``learning`` and ``broadcast``: the search ends when bounds are this share of the upper one apart, or 1."""
     addresses: int = 0
     """Test ``learning``: addresses of each trial."""
     attempts: int = 1
-    """Test ``learning``: N trials in a row fail before their rate does: programs may stand still."""
+    """Tests ``learning`` and ``broadcast``: N trials in a row fail before their rate does: programs may stand still."""
     rounds: int = 1
     """Of the test ``ageing``."""
     limit_s: float = 0.0

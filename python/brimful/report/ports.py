@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from brimful.records import Trial
+from brimful.records import Goal, Trial
 from brimful.report import words
 from brimful.report.blocks import Block, Sentence, Table
 from brimful.units import format_load
@@ -70,6 +70,26 @@ def remarks(trials: Sequence[Trial]) -> list[str]:
         if note.get("code") == STARVED
     ]
     return [f"{text} ({words.count(texts.count(text), 'trial')})" for text in dict.fromkeys(texts)]
+
+
+def beyond(goal: Goal, load: float, trials: Sequence[Trial]) -> list[str]:
+    """Name the ports that lost more than a goal permits at its load, where all ports together did not."""
+    reports = [
+        _said(trial.extra.get("ports"), list[_Port]) or []
+        for trial in trials
+        if trial.invalid is None and trial.load == load
+    ]
+    sums: dict[str, tuple[int, int]] = {}
+    for port in (port for report in reports for port in report):
+        expected, received = sums.get(port.name, (0, 0))
+        sums[port.name] = (expected + port.expected, received + port.received)
+    shares = {name: 1 - received / expected for name, (expected, received) in sums.items() if expected}
+    return [
+        f"goal {goal.name}: {words.share(lost)} of the frames to {name} were lost at its load, more than the goal's"
+        f" {words.share(goal.loss_ratio)}, which is of all ports together"
+        for name, lost in shares.items()
+        if goal.loss_ratio < lost
+    ]
 
 
 def _said(value: Any, kind: Any) -> Any:  # noqa: ANN401 - whatever a tester answered

@@ -52,6 +52,12 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     """Says what tester and device are."""
     make: Make
 
+    @property
+    def plan(self) -> SuitePlan:
+        """What its record says of it."""
+        once = [test for test in self.tests if test in self.once]
+        return SuitePlan(self.standard, self.sizes, self.tests, is_quick=self.is_quick, once=once)
+
 
 class SuiteRun(msgspec.Struct, frozen=True):
     """A suite that ended, and where its record is."""
@@ -121,13 +127,7 @@ def run_suite(
             suite.measurer,
             description,
             subject=SUBJECT,
-            suite=SuitePlan(
-                suite.standard,
-                suite.sizes,
-                suite.tests,
-                is_quick=suite.is_quick,
-                once=[test for test in suite.tests if test in suite.once],
-            ),
+            suite=suite.plan,
             on_invalid=suite.on_invalid,
             on_error=suite.on_error,
             deviations=suite.deviations,
@@ -153,8 +153,7 @@ def run_suite(
 
 def tests_of(file: RunFile) -> list[SuiteTest]:
     """Give the tests that came to an end, of one that was tried again the last."""
-    found = {(record.size, record.test): record for record in file.others if isinstance(record, SuiteTest)}
-    return list(found.values())
+    return file.latest(SuiteTest, "size", "test")
 
 
 class _Tests:
@@ -189,9 +188,9 @@ class _Tests:
         return SuiteRun(self._file.path, end, list(self._tests.values()))
 
     def _due(self) -> list[tuple[str, str]]:
-        sizes, tests, once = self._suite.sizes, self._suite.tests, self._suite.once
-        due = [(size, test) for size in sizes for test in tests if test not in once]
-        return due + [(sizes[0], test) for test in tests if test in once]
+        plan = self._suite.plan
+        due = [(size, test) for size in plan.sizes for test in plan.tests if test not in plan.once]
+        return due + [(plan.sizes[0], test) for test in plan.once]
 
     def _make(self, size: str, test: str) -> SuiteTest:
         known = self._tests.get((size, test))

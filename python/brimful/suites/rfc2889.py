@@ -19,6 +19,7 @@ from brimful.switching.addresses import RANDOM, SEQUENTIAL
 from brimful.switching.manager import SwitchingRequest, run_switching
 from brimful.switching.verification import claimed_results
 from brimful.throughput.manager import SearchRequest
+from brimful.units import parse_load
 
 ONCE = ("caching", "learning", "ageing", "errored")
 """Made at the first frame size only."""
@@ -189,7 +190,7 @@ def expected_s(request: SwitchSuiteRequest) -> float:
         forwarding.FORWARDING: 11 * (load_s + extents.settle_s),
         forwarding.CONTROL: load_s,
         forwarding.CONGESTION: load_s,
-        "broadcast": extents.trial_s,
+        "broadcast": 10 * (extents.trial_s + extents.settle_s + _OVERHEAD_S),
         "caching": extents.patterns
         * trials
         * (extents.settle_s + _OVERHEAD_S + extents.most_addresses / extents.rate / 2),
@@ -215,7 +216,12 @@ def _plan(request: SwitchSuiteRequest, stations: Stations, test: str, size: int,
         forgets=stations.forgets,
     )
     facts: dict[str, dict[str, Any]] = {
-        "broadcast": {"frames": max(1, round(extents.trial_s * extents.rate))},
+        "broadcast": {
+            "trial_s": extents.trial_s,
+            "most": _most_broadcasts(request, size),
+            "width": extents.width,
+            "attempts": _ATTEMPTS,
+        },
         "caching": {"first": _FIRST_ADDRESSES, "most": extents.most_addresses},
         "learning": {
             "first": _FIRST_RATE,
@@ -228,6 +234,12 @@ def _plan(request: SwitchSuiteRequest, stations: Stations, test: str, size: int,
         "errored": {"sizes": _SIZES, "frames": max(1, round(extents.trial_s * extents.rate))},
     }
     return msgspec.structs.replace(common, **facts[test])
+
+
+def _most_broadcasts(request: SwitchSuiteRequest, size: int) -> int:
+    """Give the highest rate of broadcasts that is tried, in frames/s: that of the ports, if stations send as fast."""
+    most, asked = request.extents.most_rate, str(request.search.max_load or "100%")
+    return max(1, min(most, int(parse_load(asked, frame_size=size, max_load=most))))
 
 
 def _capacity(caching: Path) -> int:

@@ -36,6 +36,8 @@ class Search(msgspec.Struct):
     most: int
     width: float = 0.0
     """It ends when the bounds are this share of the upper one apart, or 1."""
+    least: float = 1.0
+    """It ends when this has failed."""
     low: int = 0
     high: int | None = None
     """Null: nothing has failed yet."""
@@ -51,7 +53,7 @@ class Search(msgspec.Struct):
                 return min(self.first, self.most)
             # The RFC halves the way to the most; the most itself is tried last.
             return None if self.low == self.most else -(-(self.low + self.most) // 2)
-        if self.high - self.low <= max(1.0, self.width * self.high):
+        if self.high - self.low <= max(1.0, self.width * self.high) or self.high <= self.least:
             return None
         return self.low + (self.high - self.low) // 2
 
@@ -110,19 +112,12 @@ def _capacity(plan: SwitchingPlan, pattern: str, search: Search, trials: Sequenc
 
 
 def _learning(plan: SwitchingPlan, trials: Sequence[Trial]) -> Step | Results:
-    search = Search(first=plan.first, most=plan.most, width=plan.width)
-    too_slow, failures = "", 0
-    for trial in of_step(trials, "learning"):
+    made = of_step(trials, "learning")
+    for trial in made:
         if blind(trial):
             return [SwitchingResult(name="", verdict=NOTHING, text=blind(trial))]
-        if trial.extra.get("too_slow"):
-            too_slow = "the tester sends no faster"
-            search.note(round(trial.load), passed=False)
-            continue
-        failures = 0 if is_known(trial) else failures + 1
-        if failures in (0, plan.attempts):
-            search.note(round(trial.load), passed=failures == 0)
-            failures = 0
+    search = Search(first=plan.first, most=plan.most, width=plan.width)
+    too_slow = _note_rates(search, plan, made, is_known)
     number = search.next()
     if number is not None:
         return Step(
@@ -135,6 +130,21 @@ def _learning(plan: SwitchingPlan, trials: Sequence[Trial]) -> Step | Results:
     verdict = AT_LEAST if search.high is None or too_slow else FOUND
     text = f"of {plan.addresses} addresses" + (f"; {too_slow}" if too_slow else "")
     return [SwitchingResult(name="", verdict=verdict, value=float(search.low), text=text)]
+
+
+def _note_rates(search: Search, plan: SwitchingPlan, made: Sequence[Trial], passes: Callable[[Trial], bool]) -> str:
+    """Have a search take the rates of trials; give what limits it but the device."""
+    too_slow, failures = "", 0
+    for trial in made:
+        if trial.extra.get("too_slow"):
+            too_slow = "the tester sends no faster"
+            search.note(round(trial.load), passed=False)
+            continue
+        failures = 0 if passes(trial) else failures + 1
+        if failures in (0, plan.attempts):
+            search.note(round(trial.load), passed=failures == 0)
+            failures = 0
+    return too_slow
 
 
 def _ageing(plan: SwitchingPlan, trials: Sequence[Trial]) -> Step | Results:
@@ -187,15 +197,36 @@ def _filtered(size: int, trial: Trial) -> SwitchingResult:
 
 
 def _broadcast(plan: SwitchingPlan, trials: Sequence[Trial]) -> Step | Results:
-    made = {name: of_step(trials, name) for name in ("forwarding", "latency")}
-    for name, frames in (("forwarding", plan.frames), ("latency", 1)):
-        if not made[name]:
-            return Step(name=name, load=plan.rate, frames=frames, frame_size=plan.frame_size)
-    (forwarding, *_), (latency, *_) = made["forwarding"], made["latency"]
-    return [
-        *(_copies(plan, forwarding, number) for number in range(len(plan.ports))),
-        *(_latency(plan, latency, number) for number in range(1, len(plan.ports))),
+    made = of_step(trials, "forwarding")
+    search = Search(first=plan.most, most=plan.most, width=plan.width, least=_LEAST_SHARE * plan.rate)
+    too_slow = _note_rates(search, plan, made, comes_to_all)
+    dead = [
+        plan.ports[number] for number in range(1, len(plan.ports)) if made and not made[0].extra["received"][number]
     ]
+    rate = None if dead else search.next()
+    if rate is not None:
+        frames = max(1, round(rate * plan.trial_s))
+        return Step(name="forwarding", load=float(rate), frames=frames, frame_size=plan.frame_size)
+    latency = of_step(trials, "latency")
+    if not latency:
+        return Step(name="latency", load=plan.rate, frames=1, frame_size=plan.frame_size)
+    shown = next((trial for trial in reversed(made) if round(trial.load) == search.low), made[-1])
+    verdict = AT_LEAST if search.high is None or too_slow else FOUND
+    text = f"{', '.join(dead)} gets none" if dead else too_slow or "at every port but the sender's, each frame once"
+    return [
+        SwitchingResult(name="throughput", verdict=verdict, value=float(search.low), text=text),
+        *(_copies(plan, shown, number) for number in range(len(plan.ports))),
+        *(_latency(plan, latency[0], number) for number in range(1, len(plan.ports))),
+    ]
+
+
+_LEAST_SHARE = 1 / 16
+"""Of the rate of a test: where broadcasts are lost at this, the port or the way to it is at fault, and not the rate."""
+
+
+def comes_to_all(trial: Trial) -> bool:
+    """Say whether broadcasts of a trial came to every port once, and not back to their sender."""
+    return trial.lost == 0 and trial.extra["received"][0] == 0 and not any(trial.extra["copies"])
 
 
 def _copies(plan: SwitchingPlan, trial: Trial, number: int) -> SwitchingResult:

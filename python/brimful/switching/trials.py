@@ -139,14 +139,22 @@ class StationTrials:
 
     def broadcast(self, step: Step) -> TrialOutput:
         """Send frames to everybody, and count the copies."""
-        sent = self._send(SENDER, [sender(self.number)], [BROADCAST], count=step.frames, settle_s=self._plan.settle_s)
+        sent = self._send(
+            SENDER,
+            [sender(self.number)],
+            [BROADCAST],
+            rate=step.load,
+            count=step.frames,
+            settle_s=self._plan.settle_s,
+        )
         extra = {
             "received": [port.frames for port in sent.received],
             "copies": [port.copies for port in sent.received],
             "delays_s": [port.delay_min_s for port in sent.received],
         }
-        least = min(port.frames for port in sent.received[LEARNER:])
-        return TrialOutput(intended=step.frames, sent=sent.sent, lost=sent.sent - least, extra=extra)
+        lost = sent.sent - min(port.frames for port in sent.received[LEARNER:])
+        extra.update(_pacing(sent, step.load, failed=lost > 0))
+        return TrialOutput(intended=step.frames, sent=sent.sent, lost=lost, extra=extra)
 
     def _prepare(self, pattern: str) -> str:
         """Begin with nothing learned but the sender; say why floods cannot be seen, where they cannot.
@@ -210,7 +218,7 @@ class StationTrials:
         return exchange.sequences[0]
 
 
-def _pacing(learning: Sent, rate: float, *, failed: bool) -> dict[str, float]:
+def _pacing(made: Sent, rate: float, *, failed: bool) -> dict[str, float]:
     """Refuse a trial that failed because the tester sent a burst; note where it did not reach the rate.
 
     Raises
@@ -218,10 +226,10 @@ def _pacing(learning: Sent, rate: float, *, failed: bool) -> dict[str, float]:
     InvalidTrialError
         When it sent one.
     """
-    if failed and learning.most_behind > max(1.0, _MOST_BEHIND * learning.sent):
-        message = f"the tester sent {learning.most_behind + 1} learning frames in one burst"
+    if failed and made.most_behind > max(1.0, _MOST_BEHIND * made.sent):
+        message = f"the tester sent {made.most_behind + 1} frames in one burst"
         raise InvalidTrialError(message)
-    reached = (learning.sent - 1) / learning.duration_s if learning.duration_s > 0 else rate
+    reached = (made.sent - 1) / made.duration_s if made.duration_s > 0 else rate
     return {"too_slow": reached} if not failed and reached < _LEAST_RATE * rate else {}
 
 

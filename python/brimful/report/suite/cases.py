@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from brimful.records import RunFile
 from brimful.report.junit import Case, Suite
-from brimful.report.suite.requirements import KINDS, Requirements
+from brimful.report.suite.requirements import KINDS, Check
 from brimful.report.suite.results import Result, plan_of, results_of
 
 
-def suite(file: RunFile, required: Requirements | None) -> Suite:
-    """Give the cases of a suite; a test that could not be made is an error, a requirement that is missed a failure."""
+def suite(file: RunFile, checks: Sequence[Check]) -> Suite:
+    """Give the cases of a suite; a test that could not be made is an error, a check that is missed a failure."""
     cases = [_made(result) for result in results_of(file)]
-    for check in [] if required is None else required.checks(file):
-        name = f"{check.test} at {check.size}: {check.required}"
-        cases.append(Case(name=name, problem=None if check.is_met else check.found, said=check.found))
+    for check in checks:
+        cases.append(Case(name=check.name, problem=None if check.is_met else check.found, said=check.found))
     end = file.ends[-1] if file.ends else None
     if not cases:
         cases.append(Case(name="the suite has a result", problem="no test came to its end", is_error=True))

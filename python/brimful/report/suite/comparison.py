@@ -18,7 +18,7 @@ from brimful.report.lines import bullets, table
 from brimful.report.styles import Style
 from brimful.report.suite.requirements import KINDS
 from brimful.report.suite.results import VALUES, Result, plan_of, results_of
-from brimful.report.suite.sections import MODIFIED
+from brimful.report.suite.sections import THROUGHPUTS
 from brimful.statistics.comparison import REGRESSION, Comparison, Sample, compare
 
 _NOT_JUDGED = "not judged"
@@ -94,10 +94,9 @@ def compare_runs(new: Sequence[RunFile], baseline: Sequence[RunFile], *, toleran
 
 
 def _refuse_others(files: Sequence[RunFile]) -> None:
-    plans = {(plan_of(file).standard, plan_of(file).is_quick) for file in files}
+    plans = {plan_of(file).name for file in files}
     if len(plans) > 1:
-        shown = " and ".join(f"{standard}{', quick' if is_quick else ''}" for standard, is_quick in sorted(plans))
-        message = f"suites of {shown} cannot be compared: their trials differ"
+        message = f"suites of {' and '.join(sorted(plans))} cannot be compared: their trials differ"
         raise UsageError(message)
     refuse_different(files)
 
@@ -157,7 +156,7 @@ def _addresses(files: Sequence[RunFile]) -> Sample:
 
 
 _SAMPLES: Mapping[str, Callable[[Sequence[RunFile]], Sample]] = {
-    **dict.fromkeys(("throughput", *MODIFIED, "mesh", "one-to-many", "many-to-one", "backbone", "halves"), _throughput),
+    **dict.fromkeys(THROUGHPUTS, _throughput),
     "bursts": bursts.sample,
     "latency": _latency,
     "caching": _addresses,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from brimful.records import RunFile, Trial
 from brimful.report import words
@@ -30,45 +29,42 @@ def _rate(trial: Trial) -> float:
 
 
 class Shares:
-    """What was lost on the way to each port, in the last trial that counts."""
+    """What was lost on the way to each port: in the last trial that counts, or where senders were held, in the best."""
 
     def __init__(self, file: RunFile) -> None:
-        self._trial = next((trial for trial in reversed(file.trials) if trial.invalid is None), None)
+        held = min((one for one in file.trials if one.seen), key=lambda one: one.sum_to(None, "lost"), default=None)
+        self._trial = next((trial for trial in reversed(file.trials) if trial.invalid is None), held)
         ports = file.run.traffic.get("ports", [])
         self._names = [str(port.get("interface", "")) for port in ports if isinstance(port, dict)]
 
-    def lost(self, place: int) -> float | None:
-        """Give the share of the frames to a port that was lost; none where nothing was sent to it."""
-        if self._trial is None or place >= len(self._names):
+    def lost(self, place: int | None = None) -> float | None:
+        """Give the share of the frames to a port, or to all, that was lost; none where nothing was sent to it."""
+        if self._trial is None or (place is not None and place >= len(self._names)):
             return None
-        to = [one for one in self._trial.directions if one.get("to") == self._names[place]]
-        sent = _sum(to, "sent")
-        return _sum(to, "lost") / sent if sent else None
+        port = None if place is None else self._names[place]
+        sent = self._trial.sum_to(port, "sent")
+        return self._trial.sum_to(port, "lost") / sent if sent else None
 
     @property
     def is_held(self) -> bool:
         """Whether the senders sent less than they intended."""
-        return self._trial is not None and self._trial.sent < self._trial.intended
-
-
-def _sum(directions: Iterable[Mapping[str, Any]], count: str) -> int:
-    return sum(int(one.get(count, 0)) for one in directions)
+        return self._trial is not None and self._trial.sum_to(None, "unsent") > 0
 
 
 def congestion_table(title: str, controls: Sequence[Result], results: Sequence[Result]) -> Table:
     """Show what two senders did to a port that only one of them sends to (section 5.5)."""
     alone = {result.size: Shares(result.file) for result in controls if result.file is not None}
     rows = [[result.size, *_congestion(alone.get(result.size), result)] for result in results]
-    names = ["frame size", "lost at C", "lost at D", "lost at C without B", "head of line blocking", "back pressure"]
+    names = ["frame size", "lost at C", "lost at D", "lost without B", "head of line blocking", "back pressure"]
     return Table(title=title, names=names, rows=rows, key="congestion")
 
 
 def _congestion(alone: Shares | None, result: Result) -> list[str]:
-    if result.file is None:
+    if result.file is None or result.reason != "done":
         return [result.reason.replace("-", " "), *[_NONE] * 4]
     found = Shares(result.file)
     free, congested = found.lost(_FREE), found.lost(_CONGESTED)
-    before = None if alone is None else alone.lost(_FREE)
+    before = None if alone is None else alone.lost()
     shown = [_NONE if share is None else words.share(share) for share in (free, congested, before)]
     return [*shown, _blocking(free, before), _back_pressure(congested, is_held=found.is_held)]
 

@@ -18,8 +18,8 @@ from brimful.report.recovery import model as recovery
 from brimful.report.suite import figures
 from brimful.report.suite.done import sections_table
 from brimful.report.suite.forwarding import congestion_table, forwarding_row
-from brimful.report.suite.results import Result, plan_of, results_of
-from brimful.report.suite.sections import MODIFIED, RFC2889
+from brimful.report.suite.results import VALUES, Result, broadcast_throughput, plan_of, results_of
+from brimful.report.suite.sections import MODIFIED, OF_MANY_PORTS, RFC2889
 from brimful.report.switching import model as switching
 from brimful.units import format_load
 
@@ -37,9 +37,9 @@ _TITLES = {
     "backbone": "Throughput between two halves, both ways (section 5.3)",
     "halves": "Throughput from one half to the other (section 5.4)",
     "forwarding": "Maximum forwarding rate (section 5.6)",
+    "broadcast": "Throughput of broadcasts (section 5.10)",
     "congestion": "Congestion control (section 5.5): A sends to C and D, B to D",
 }
-_OF_MANY_PORTS = ("mesh", "one-to-many", "many-to-one", "backbone", "halves")
 
 
 def build(file: RunFile) -> Document:
@@ -62,11 +62,10 @@ def build(file: RunFile) -> Document:
         shown.append(_modified(results))
     if not results:
         shown.append(Sentence("There is no result: no test came to its end."))
-    quick = ", quick" if plan.is_quick else ""
     return Document(
         run=file.run,
-        kind=f"{plan.standard}{quick}",
-        title=f"{plan.standard} tests{quick}: {blocks.device_name(file.run)}",
+        kind=plan.name,
+        title=f"{plan.standard} tests{', quick' if plan.is_quick else ''}: {blocks.device_name(file.run)}",
         outcome=_outcome(file, plan, results),
         cards=_cards(results),
         blocks=shown,
@@ -108,7 +107,9 @@ def _blocks(test: str, all_results: Sequence[Result]) -> list[Block]:
     if test == "congestion":
         return [congestion_table(_TITLES[test], _of(all_results, "control"), results)]
     if test not in _TABLES:
-        return [block for result in results for block in _of_switch(result)]
+        shown = [block for result in results for block in _of_switch(result)]
+        figure = _throughputs(test, results)
+        return shown if figure is None else [figure, *shown]
     names, row = _TABLES[test]
     rows = [[result.size, *_cells(result, row, len(names))] for result in results]
     table = Table(title=_TITLES[test], names=["frame size", *names], rows=rows, key=test)
@@ -187,10 +188,10 @@ def _loss_row(file: RunFile) -> list[str]:
 
 
 def _burst_row(file: RunFile) -> list[str]:
-    found = [record for record in file.others if isinstance(record, Burst)]
+    found = file.latest(Burst)
     if not found:
         return []
-    average, least, most, deviation, _, corrected = bursts.result_cells(bursts.plan_of(file), found[-1])
+    average, least, most, deviation, _, corrected = bursts.result_cells(bursts.plan_of(file), found[0])
     return [average, least, most, deviation, corrected]
 
 
@@ -204,7 +205,7 @@ def _recovery_row(file: RunFile) -> list[str]:
 
 _TABLES: Mapping[str, tuple[list[str], Callable[[RunFile], list[str]]]] = {
     **dict.fromkeys(
-        ("throughput", *_OF_MANY_PORTS),
+        ("throughput", *OF_MANY_PORTS),
         (["throughput", "theoretical", "100 % is", "of 100 %", "regular"], _throughput_row),
     ),
     "forwarding": (["forwarding rate", "at the load", "forward pressure"], forwarding_row),
@@ -218,22 +219,19 @@ _TABLES: Mapping[str, tuple[list[str], Callable[[RunFile], list[str]]]] = {
 
 
 def _throughputs(test: str, results: Sequence[Result]) -> Figure | None:
-    known = [
-        result
-        for result in results
-        if test in ("throughput", *_OF_MANY_PORTS) and result.value is not None and result.file
-    ]
-    if len(known) < 2:
+    if test not in ("throughput", *OF_MANY_PORTS, "broadcast"):
         return None
-    limits = [
-        None if result.file is None else facts.theoretical_rate(result.file.run) or result.file.max_load
-        for result in known
-    ]
-    unit = known[0].file.run.load_unit if known[0].file is not None else ""
-    found = [result.value or 0.0 for result in known]
+    value = broadcast_throughput if test == "broadcast" else VALUES[test]
+    known = [(result.size, result.file, value(result.file)) for result in results if result.file is not None]
+    shown = [(size, file, found) for size, file, found in known if found is not None]
+    if len(shown) < 2:
+        return None
+    limits = [facts.theoretical_rate(file.run) or file.max_load for _, file, _ in shown]
+    sizes, found = [size for size, _, _ in shown], [found for _, _, found in shown]
+    unit = shown[0][1].run.load_unit
     return Figure(
         title=f"{_TITLES[test].partition(' (')[0]} over frame size",
-        draw=partial(figures.draw_throughputs, [result.size for result in known], found, limits, unit),
+        draw=partial(figures.draw_throughputs, sizes, found, limits, unit),
         caption="The throughput of each frame size, and dashed the theoretical limit of the link, or where that is not"
         " known the most that the tester could offer.",
         key="throughputs" if test == "throughput" else f"throughputs-{test}",

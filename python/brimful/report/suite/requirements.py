@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 
 from brimful import units
-from brimful.errors import UsageError
-from brimful.records import RunFile
+from brimful.errors import UsageError, did_you_mean
+from brimful.records import RunFile, SuitePlan
 from brimful.report.suite.results import Result, plan_of, results_of
-from brimful.report.suite.sections import MODIFIED
+from brimful.report.suite.sections import THROUGHPUTS
 from brimful.report.words import share
 
 ALL = "all"
@@ -36,16 +36,12 @@ def _whole(text: str) -> float:
 
 
 KINDS: Mapping[str, Kind] = {
-    "throughput": Kind(units.parse_load, units.format_load, is_least=True),
+    **dict.fromkeys(THROUGHPUTS, Kind(units.parse_load, units.format_load, is_least=True)),
     "latency": Kind(units.parse_duration, units.format_delay, is_least=False),
     "loss": Kind(units.parse_small_ratio, share, is_least=False),
     "bursts": Kind(_whole, lambda frames: f"{frames:.0f} frames", is_least=True),
     "recovery": Kind(units.parse_duration, units.format_delay, is_least=False),
     "reset": Kind(units.parse_duration, units.format_delay, is_least=False),
-    **dict.fromkeys(
-        (*MODIFIED, "mesh", "one-to-many", "many-to-one", "backbone", "halves"),
-        Kind(units.parse_load, units.format_load, is_least=True),
-    ),
     "caching": Kind(_whole, lambda count: f"{count:.0f} addresses", is_least=True),
     "learning": Kind(units.parse_load, units.format_load, is_least=True),
     "ageing": Kind(units.parse_duration, units.format_delay, is_least=True),
@@ -63,6 +59,11 @@ class Check(msgspec.Struct, frozen=True):
     found: str
     is_met: bool
 
+    @property
+    def name(self) -> str:
+        """What is checked."""
+        return f"{self.test} at {self.size}: {self.required}"
+
 
 class Requirements(msgspec.Struct, frozen=True):
     """By test and size; loads, times, ratios and frames as they are written."""
@@ -75,16 +76,20 @@ class Requirements(msgspec.Struct, frozen=True):
         return [
             _check(test, size, text, results.get((test, size)))
             for test, values in self.values.items()
-            for size, text in _of_sizes(values, _sizes(file, test))
+            for size, text in _of_sizes(values, plan_of(file).sizes_of(test))
         ]
 
-    def missed(self, file: RunFile) -> list[str]:
-        """Say which are not met."""
-        return [
-            f"{one.test} at {one.size}: {one.required} required, {one.found}"
-            for one in self.checks(file)
-            if not one.is_met
-        ]
+    def unmeasured(self, plan: SuitePlan) -> list[str]:
+        """Say which ones a suite will miss because it does not measure them."""
+        found = []
+        for test, values in self.values.items():
+            sizes = [*plan.sizes_of(test), ALL] if test in plan.tests else []
+            found += [
+                f"{test} at {size} is not measured in this suite{did_you_mean(size, sizes)}"
+                for size in values
+                if size not in sizes
+            ]
+        return found
 
 
 def read_requirements(path: Path) -> Requirements:
@@ -118,7 +123,8 @@ def parse_requirements(content: Mapping[str, Any], where: str) -> Requirements:
     """
     for test, values in content.items():
         if test not in KINDS or not isinstance(values, dict) or not values:
-            message = f"--require {where}: [{test}] is no table of a test; there are {', '.join(KINDS)}"
+            meant = "" if test in KINDS else did_you_mean(test, KINDS)
+            message = f"--require {where}: [{test}] is no table of a test{meant}; there are {', '.join(KINDS)}"
             raise UsageError(message)
         for size, text in values.items():
             try:
@@ -127,11 +133,6 @@ def parse_requirements(content: Mapping[str, Any], where: str) -> Requirements:
                 message = f"--require {where}: [{test}] {size}: {error}"
                 raise UsageError(message) from error
     return Requirements({test: {size: str(text) for size, text in values.items()} for test, values in content.items()})
-
-
-def _sizes(file: RunFile, test: str) -> list[str]:
-    plan = plan_of(file)
-    return plan.sizes[:1] if test in plan.once else plan.sizes
 
 
 def _of_sizes(values: Mapping[str, str], sizes: list[str]) -> list[tuple[str, str]]:

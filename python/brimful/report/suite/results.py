@@ -9,7 +9,7 @@ import msgspec
 from brimful.records import Burst, RunFile, SuitePlan, SuiteTest, read_run
 from brimful.report.loss.model import losses_of
 from brimful.report.recovery.model import recoveries_of
-from brimful.report.suite.sections import MODIFIED
+from brimful.report.suite.sections import THROUGHPUTS
 from brimful.report.switching.model import results_of as switching_results
 
 
@@ -39,9 +39,8 @@ def results_of(file: RunFile) -> list[Result]:
     RecordError
         When the record of a test cannot be read.
     """
-    found = {(one.size, one.test): one for one in file.others if isinstance(one, SuiteTest)}
     results = []
-    for one in found.values():
+    for one in file.latest(SuiteTest, "size", "test"):
         directory = file.path.parent / one.path
         record = read_run(directory) if (directory / "run.jsonl").exists() else None
         results.append(Result(size=one.size, test=one.test, reason=one.reason, text=one.text, file=record))
@@ -68,8 +67,8 @@ def _loss(file: RunFile) -> float | None:
 
 
 def _bursts(file: RunFile) -> float | None:
-    found = [record for record in file.others if isinstance(record, Burst)]
-    return found[-1].mean if found else None
+    found = file.latest(Burst)
+    return found[0].mean if found else None
 
 
 def _recovery(file: RunFile) -> float | None:
@@ -84,6 +83,11 @@ def _least(file: RunFile) -> float | None:
     return min(found) if found else None
 
 
+def broadcast_throughput(file: RunFile) -> float | None:
+    """Give the highest rate of broadcasts that came to every port."""
+    return next((one.value for one in switching_results(file) if one.name == "throughput"), None)
+
+
 def _failed(file: RunFile) -> float | None:
     """Give how many kinds of frames, or ports, fail."""
     judged = [one.verdict for one in switching_results(file) if one.verdict in ("pass", "fail")]
@@ -91,7 +95,7 @@ def _failed(file: RunFile) -> float | None:
 
 
 VALUES: Mapping[str, Callable[[RunFile], float | None]] = {
-    **dict.fromkeys(("throughput", *MODIFIED, "mesh", "one-to-many", "many-to-one", "backbone", "halves"), _throughput),
+    **dict.fromkeys(THROUGHPUTS, _throughput),
     "latency": _latency,
     "loss": _loss,
     "bursts": _bursts,

@@ -75,7 +75,7 @@ _RFC2889: Rows = (
     ("5.9", "Errored frames: too long, too short", DONE, "on virtual interfaces of these alone, not of a cable"),
     ("5.9", "Errored frames: bad check sequence", HARDWARE, "a driver must send frames with a check sequence given"),
     ("5.9", "Errored frames: dribble bits, alignment", HARDWARE, "programs send whole octets"),
-    ("5.10", "Broadcast frames", OTHERWISE, "copies at one rate and latency of one frame; no throughput is searched"),
+    ("5.10", "Broadcast frames", DONE, "throughput and copies at each port; latency of one frame"),
     ("A, B", "Bursts, frame based or time based load", OTHERWISE, "constant load; frame based: a number of frames"),
 )
 RFC5180: Rows = (
@@ -99,6 +99,10 @@ _LEAST_SIZE = {4: 64, 6: 84}
 _TAG_BYTES = 4
 MODIFIED = ("with-broadcast", "with-management", "with-routing", "with-filters")
 """Tests of the throughput with a modifier of section 11."""
+OF_MANY_PORTS = ("mesh", "one-to-many", "many-to-one", "backbone", "halves")
+"""Tests of the throughput of several ports."""
+THROUGHPUTS = ("throughput", *MODIFIED, *OF_MANY_PORTS)
+"""Tests whose figure is a throughput."""
 
 
 def sizes_of(ip: int, *, is_tagged: bool) -> list[str]:

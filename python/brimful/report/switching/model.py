@@ -73,7 +73,7 @@ def shown_value(plan: SwitchingPlan, result: SwitchingResult) -> str:
     least = "at least " if result.verdict == "at-least" else ""
     if plan.test == "caching":
         return f"{least}{words.count(round(result.value), 'address', 'addresses')}"
-    if plan.test == "learning":
+    if plan.test == "learning" or result.name == "throughput":
         return f"{least}{format_load(result.value, 'frames/s')}"
     return f"{least}{format_delay(result.value)}"
 
@@ -135,7 +135,10 @@ def _notes(plan: SwitchingPlan) -> list[str]:
             "Frames that are too short are to be filtered; those that are too long may be.",
             "On a virtual interface this says nothing of a cable: there no driver pads or refuses frames.",
         ],
-        "broadcast": ["Each port but the sender's is to get each frame once."],
+        "broadcast": [
+            "The throughput is the highest rate at which each port but the sender's gets each frame once; the rows of"
+            " ports are of that rate.",
+        ],
     }[plan.test]
 
 

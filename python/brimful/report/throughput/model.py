@@ -318,6 +318,10 @@ def _warnings(file: RunFile) -> list[Note]:
     said = [(warning.code, warning.text) for warning in file.warnings]
     for trial in file.trials:
         said += [(str(note.get("code", "warning")), str(note.get("text", ""))) for note in trial.warnings]
+    bounds = {result.goal: result.lower_bound for result in file.goal_results}
+    for goal in file.run.goals:
+        load = bounds.get(goal.name)
+        said += [("port-beyond-goal", text) for text in ports.beyond(goal, load, file.trials)] if load else []
     alike: dict[tuple[str, str], list[str]] = {}
     for code, text in said:
         count, what = _leading_count(text)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from brimful.discards.compression import bare_name
 from brimful.discards.speed_tests.clients import name_clients, settle_clients
 from brimful.discards.speed_tests.completing import Matches, Traces
 from brimful.discards.speed_tests.merging import Collector, Merged
@@ -114,9 +115,9 @@ def find_sources(paths: list[Path]) -> list[Path]:
     found: list[Path] = []
     for path in paths:
         if path.is_dir():
-            inside = sorted(file for file in path.rglob("*") if file.name.endswith(KNOWN) and file.is_file())
+            inside = sorted(file for file in path.rglob("*") if bare_name(file.name).endswith(KNOWN) and file.is_file())
             if not inside:
-                message = f"{path}: no file in it ends in {', '.join(KNOWN)}"
+                message = f"{path}: no file in it ends in {', '.join(KNOWN)}, compressed or not"
                 raise UsageError(message)
             found += inside
         elif not path.exists():

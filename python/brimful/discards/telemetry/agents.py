@@ -16,7 +16,8 @@ from typing import Any
 
 import msgspec
 
-from brimful.discards.archives import WholeLines, uncompressed
+from brimful.discards.archives import WholeLines
+from brimful.discards.compression import uncompressed
 from brimful.discards.telemetry.columns import Decoded
 from brimful.discards.telemetry.seen import Series
 from brimful.discards.telemetry.series import COUNTER, PAUSES, read_series

@@ -21,7 +21,8 @@ import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import NDArray
 
-from brimful.discards.archives import DamagedError, WholeLines, uncompressed
+from brimful.discards.archives import WholeLines
+from brimful.discards.compression import DamagedError, uncompressed
 from brimful.discards.capacities import Capacities
 from brimful.discards.identity import MAX_NAME_LENGTH, is_name
 from brimful.discards.schema import Flag

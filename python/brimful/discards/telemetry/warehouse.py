@@ -15,7 +15,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from brimful.discards.archives import DamagedError, Readable, WholeLines, uncompressed
+from brimful.discards.archives import WholeLines
+from brimful.discards.compression import DamagedError, Readable, uncompressed
 from brimful.discards.telemetry.columns import NOT_TOLD, Columns, Decoded, Refused, sort_out
 from brimful.discards.telemetry.source import Source
 from brimful.discards.texts import as_utf8

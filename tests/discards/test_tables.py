@@ -130,14 +130,14 @@ def test_a_bad_row_is_refused_and_the_others_are_taken(tmp_path, line, reason):
 @pytest.mark.parametrize(
     ("name", "data", "reason"),
     [
-        ("a.csv", b"", "for M-Lab's flat table it lacks hostname"),
+        ("a.csv", b"", "is empty"),
         ("a.csv", b"a,b\n1,2\n", "for M-Lab's flat table it lacks hostname"),
         ("a.csv", b"timestamp,device,port,direction\n", "for the generic table it lacks one of octets"),
         ("a.csv", b"timestamp,device,direction,discards\n", "for the generic table it lacks port"),
-        ("a.csv", b"timestamp,timestamp\n", "two columns have the same name"),
+        ("a.csv", b"timestamp,timestamp\n", "two columns are called timestamp"),
         ("a.csv", b"\xff\xfe\x00", "codec can't decode"),
         ("a.parquet", b"PAR1", "Parquet"),
-        ("a.parquet", b"", "Parquet"),
+        ("a.parquet", b"", "is empty"),
     ],
 )
 def test_other_files_are_named(tmp_path, name, data, reason):

@@ -10,7 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from brimful.discards.compression import BLOCK_BYTES, DamagedError, Peeked, Readable, bare_name, uncompressed, without_ending
+from brimful.discards.compression import (
+    BLOCK_BYTES,
+    DamagedError,
+    Peeked,
+    Readable,
+    bare_name,
+    uncompressed,
+    without_ending,
+)
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer as Buffer

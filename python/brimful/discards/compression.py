@@ -166,7 +166,7 @@ class _Gunzip:
 _KINDS: dict[bytes, Callable[[Readable], Readable]] = {
     _GZIP: _Gunzip,
     b"BZh": lambda stream: _Opened(bz2.BZ2File(AsFile(stream))),
-    b"\xfd7zXZ\0": lambda stream: _Opened(lzma.LZMAFile(AsFile(stream))),
+    b"\xfd7zXZ\0": lambda stream: _Opened(lzma.LZMAFile(io.BufferedReader(AsFile(stream)))),  # noqa: SIM115
     b"\x28\xb5\x2f\xfd": lambda stream: _Opened(pa.CompressedInputStream(AsFile(stream), "zstd"), _SMALL_BYTES),
 }
 """What compressed data begin with: how they are read."""

@@ -9,6 +9,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from brimful.discards.texts import decoded
+
 Mask = npt.NDArray[np.bool_]
 
 _WHOLE = r"^-?[0-9]{1,18}$"
@@ -58,13 +60,13 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def _valid(column: pa.Array) -> pa.Array:
-    """Give words in UTF-8; octets that are none are replaced."""
+    """Give words; octets that are no UTF-8 are Latin-1."""
     try:
         words = column.cast(pa.string())
         words.validate(full=True)
     except pa.ArrowInvalid:
         octets = column.cast(pa.binary()).to_pylist()
-        words = pa.array([None if one is None else one.decode(errors="replace") for one in octets], pa.string())
+        words = pa.array([None if one is None else decoded(one) for one in octets], pa.string())
     return words
 
 

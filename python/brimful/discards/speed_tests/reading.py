@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, TypeAlias
+from typing import TypeAlias
 
 import pyarrow as pa
 
@@ -77,7 +77,7 @@ class Settings:
         }
 
 
-def read_source(path: Path, file: BinaryIO, settings: Settings, tally: Tally) -> Iterator[Found]:
+def read_source(path: Path, file: io.BufferedReader, settings: Settings, tally: Tally) -> Iterator[Found]:
     """Give what a source has in it; what cannot be read goes to the tally."""
 
     def read_leaf(place: Place, stream: Readable) -> Iterator[Found]:
@@ -106,7 +106,7 @@ def read_source(path: Path, file: BinaryIO, settings: Settings, tally: Tally) ->
             tally.reject(one.reason, member=one.member)
 
 
-def _read_leaf(place: Place, file: BinaryIO, settings: Settings, tally: Tally) -> Iterator[Found]:
+def _read_leaf(place: Place, file: io.BufferedReader, settings: Settings, tally: Tally) -> Iterator[Found]:
     before = tally.results
     yield from _read_content(place, file, settings, tally)
     if tally.results == before:
@@ -118,7 +118,7 @@ def _is_trace(place: Place) -> bool:
     return place.name.endswith(TRACE_ENDING)
 
 
-def _read_content(place: Place, file: BinaryIO, settings: Settings, tally: Tally) -> Iterator[Found]:
+def _read_content(place: Place, file: io.BufferedReader, settings: Settings, tally: Tally) -> Iterator[Found]:
     server = find_server(f"{Path(place.source).name}/{place.member}") or settings.server
     name = bare_name(place.name)
     if _is_trace(place):
@@ -141,5 +141,11 @@ def _read_content(place: Place, file: BinaryIO, settings: Settings, tally: Tally
     elif name.endswith(CSV):
         yield from read_csv(file, settings.mappings, server, tally, member=place.member, zone=settings.zone)
     else:
-        content = io.BytesIO(file.read()) if place.member else file
-        yield from read_parquet(content, settings.mappings, server, tally, member=place.member, zone=settings.zone)
+        yield from read_parquet(
+            io.BytesIO(file.read()) if place.member else file,
+            settings.mappings,
+            server,
+            tally,
+            member=place.member,
+            zone=settings.zone,
+        )

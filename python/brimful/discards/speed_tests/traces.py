@@ -12,7 +12,6 @@ import struct
 from typing import BinaryIO, NamedTuple
 
 import msgspec
-import pyarrow as pa
 
 from brimful.discards.speed_tests.ndt import ResultError, stripped_id
 from brimful.discards.speed_tests.rows import ENDS_BEFORE_START, Server, Tally, time_trouble

@@ -91,7 +91,9 @@ def loader_of(path: Path) -> Loader:
         When none does.
     """
     for loader in LOADERS:
-        if bare_name(path.name).endswith(loader.endings) and (loader.recognises is None or named(loader.recognises)(path)):
+        if bare_name(path.name).endswith(loader.endings) and (
+            loader.recognises is None or named(loader.recognises)(path)
+        ):
             return loader
     message = "holds nothing that a file of such a name may hold"
     raise UnreadableError(message)

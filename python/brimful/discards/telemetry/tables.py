@@ -10,10 +10,10 @@ import csv
 import io
 import itertools
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -21,9 +21,10 @@ import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import NDArray
 
-from brimful.discards.archives import WholeLines
-from brimful.discards.compression import DamagedError, uncompressed
+from brimful.discards import table_texts
+from brimful.discards.archives import EMPTY, WholeLines
 from brimful.discards.capacities import Capacities
+from brimful.discards.compression import DamagedError, uncompressed
 from brimful.discards.identity import MAX_NAME_LENGTH, is_name
 from brimful.discards.schema import Flag
 from brimful.discards.telemetry import counters, warehouse
@@ -32,7 +33,6 @@ from brimful.discards.telemetry.cells import counts_of, devices_of, floats_of, n
 from brimful.discards.telemetry.columns import NOT_TOLD, Columns, Decoded, Refused, put, sort_out, wrong_clocks
 from brimful.discards.telemetry.rows import ABSOLUTE, CODES, FIXED, SINCE, UPTIME, Rows, empty_rows
 from brimful.discards.telemetry.source import Reading, Source, UnreadableError
-from brimful.discards.texts import as_utf8, encoding_of
 from brimful.discards.times import DOUBTFUL, Times, times
 
 _GENERIC = ("timestamp", "device", "port", "direction")
@@ -47,6 +47,8 @@ _COUNTED = {
 _OPTIONAL = ("scope", "ifIndex", "uptime")
 _FLAT = ("hostname", "metric", "timestamp", "value")
 _SWITCH = "experiment"
+_NAMES = {name.lower(): name for name in (*_GENERIC, *_COUNTED, *_OPTIONAL, *_FLAT, _SWITCH)}
+"""Of columns, by how they are in small letters."""
 _DIRECTIONS = {"rx": "rx", "in": "rx", "tx": "tx", "out": "tx"}
 _SCOPES = {"uplink": "uplink", "local": "local", "": "uplink"}
 _BATCH_ROWS = 1 << 16
@@ -63,9 +65,7 @@ def read_table(source: Source) -> Iterator[Decoded]:
     """
     path, reading = source.path, source.reading
     try:
-        batches = _parquet_batches(path) if path.suffix == ".parquet" else _csv_batches(path)
-        first = 1 if path.suffix == ".parquet" else 2
-        for batch, refused in batches:
+        for batch, refused, first in _batches(path):
             decoded = Decoded(lines=len(batch) + len(refused), samples=len(batch), refused=refused)
             problems: dict[int, str] = {}
             numbers = np.setdiff1d(np.arange(first, first + decoded.lines), [one.line for one in refused])
@@ -82,7 +82,6 @@ def read_table(source: Source) -> Iterator[Decoded]:
                 Refused(str(path), "", int(numbers[row]), reason, _text(batch, row)) for row, reason in problems.items()
             ]
             yield decoded
-            first += decoded.lines
     except (pa.ArrowException, OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error, DamagedError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise UnreadableError(reason.splitlines()[0] if reason else type(error).__name__) from error
@@ -91,8 +90,7 @@ def read_table(source: Source) -> Iterator[Decoded]:
 def doubt_in(path: Path, zone: str | None, ceilings: Capacities) -> str | None:
     """Say why it must be said whether a table holds counters or differences; nothing where it shows that."""
     with contextlib.suppress(UnreadableError, pa.ArrowException, OSError, EOFError, UnicodeDecodeError, csv.Error):
-        batches = _parquet_batches(path) if path.suffix == ".parquet" else _csv_batches(path)
-        for batch, _ in batches:
+        for batch, _, _ in _batches(path):
             if warehouse.is_nested(batch.column_names):
                 return None
             if "hostname" in batch.column_names:
@@ -102,14 +100,41 @@ def doubt_in(path: Path, zone: str | None, ceilings: Capacities) -> str | None:
     return None
 
 
+class Batch(NamedTuple):
+    """Some rows of a table."""
+
+    rows: pa.Table
+    refused: list[Refused]
+    """Lines between them that are none."""
+    first: int
+    """Number of the first of all these."""
+
+
+def _batches(path: Path) -> Iterator[Batch]:
+    return _parquet_batches(path) if path.name.lower().endswith(".parquet") else _csv_batches(path)
+
+
 def _text(batch: pa.Table, row: int) -> str:
     return ",".join("" if cell is None else str(cell) for cell in batch.slice(row, 1).to_pylist()[0].values())[:1000]
 
 
-def _wanted(names: list[str]) -> list[str]:
-    if len(set(names)) < len(names):
-        message = "two columns have the same name"
+def _named(names: list[str]) -> list[str]:
+    """Give names of columns as the layouts have them, in whatever case they are written, and each once.
+
+    Raises
+    ------
+    UnreadableError
+        When two columns that are needed have one name.
+    """
+    known = [_NAMES.get(name.lower(), name) for name in names]
+    twice = [name for name in _NAMES.values() if known.count(name) > 1]
+    if twice:
+        message = f"two columns are called {twice[0]}: keep one of them"
         raise UnreadableError(message)
+    return table_texts.each_once(known)
+
+
+def _wanted(names: list[str]) -> list[str]:
     if warehouse.is_nested(names):
         return names
     if set(names) >= set(_FLAT):
@@ -127,52 +152,65 @@ def _wanted(names: list[str]) -> list[str]:
     raise UnreadableError(message)
 
 
-def _parquet_batches(path: Path) -> Iterator[tuple[pa.Table, list[Refused]]]:
+def _parquet_batches(path: Path) -> Iterator[Batch]:
     file = pyarrow.parquet.ParquetFile(path)
-    for batch in file.iter_batches(_BATCH_ROWS, columns=_wanted(file.schema_arrow.names)):
-        yield pa.Table.from_batches([batch]), []
+    names = file.schema_arrow.names
+    known = dict(zip(_named(names), names, strict=True))
+    wanted = _wanted(list(known))
+    first = 1
+    for batch in file.iter_batches(_BATCH_ROWS, columns=[known[name] for name in wanted]):
+        table = pa.Table.from_batches([batch]).select([known[name] for name in wanted]).rename_columns(wanted)
+        yield Batch(table, [], first)
+        first += len(table)
 
 
-def _csv_batches(path: Path) -> Iterator[tuple[pa.Table, list[Refused]]]:
-    with _opened(path) as file:
-        head = file.readline(_BATCH_BYTES).decode("utf-8-sig")
-    names = [name.strip() for name in next(csv.reader([head]), [])]
-    wanted = _wanted(names)
+def _csv_batches(path: Path) -> Iterator[Batch]:
     refused: list[Refused] = []
 
     def refuse(row: pyarrow.csv.InvalidRow) -> str:
         reason = f"has {row.actual_columns} columns, not {row.expected_columns}"
-        refused.append(Refused(str(path), "", row.number or 0, reason, row.text[:1000]))
+        refused.append(Refused(str(path), "", (row.number or 0) + layout.lines, reason, row.text[:1000]))
         return "skip"
 
-    with _opened(path) as file:
-        reader = pyarrow.csv.open_csv(
-            file,
-            read_options=pyarrow.csv.ReadOptions(
-                use_threads=False, block_size=_BATCH_BYTES, column_names=names, skip_rows=1
-            ),
-            parse_options=pyarrow.csv.ParseOptions(invalid_row_handler=refuse),
-            convert_options=pyarrow.csv.ConvertOptions(
-                column_types=dict.fromkeys(wanted, pa.string()), include_columns=wanted, strings_can_be_null=False
-            ),
-        )
-        for batch in reader:
+    with path.open("rb") as raw:
+        lines = WholeLines(uncompressed(raw))
+        file = table_texts.opened(io.BufferedReader(lines, _BATCH_BYTES))
+        layout = table_texts.read_layout(file)
+        names = _named(layout.names)
+        if not names:
+            raise UnreadableError(EMPTY)
+        wanted = _wanted(names)
+        first = layout.lines + 1
+        for batch in _parsed(file, names, wanted, layout.delimiter, refuse):
             found, refused = refused, []
-            yield pa.Table.from_batches([batch]), found
+            yield Batch(table_texts.as_words(batch, layout.delimiter), found, first)
+            first += len(batch) + len(found)
         if refused:
-            yield pa.table({name: pa.array([], pa.string()) for name in wanted}), refused
-        lines = file.raw if isinstance(file, io.BufferedReader) else None
-        if isinstance(lines, WholeLines) and lines.damage is not None:
+            yield Batch(pa.table({name: pa.array([], pa.string()) for name in wanted}), refused, first)
+        if lines.damage is not None:
             raise lines.damage
 
 
-@contextlib.contextmanager
-def _opened(path: Path) -> Iterator[BinaryIO]:
-    """Open a text: uncompressed, up to the last whole line before damage, in UTF-8."""
-    with path.open("rb") as file:
-        lines = io.BufferedReader(WholeLines(uncompressed(file)), _BATCH_BYTES)
-        encoding, _ = encoding_of(lines.peek(4)[:4])
-        yield lines if encoding == "utf-8" else io.BytesIO(as_utf8(lines.read()))
+def _parsed(
+    file: io.BufferedReader,
+    names: list[str],
+    wanted: list[str],
+    delimiter: str,
+    refuse: Callable[[pyarrow.csv.InvalidRow], str],
+) -> Iterator[pa.Table]:
+    if not file.peek(1):
+        return
+    reader = pyarrow.csv.open_csv(
+        file,
+        read_options=pyarrow.csv.ReadOptions(use_threads=False, block_size=_BATCH_BYTES, column_names=names),
+        parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, invalid_row_handler=refuse),
+        # Octets: what is no UTF-8 must not cost the rest of the table.
+        convert_options=pyarrow.csv.ConvertOptions(
+            column_types=dict.fromkeys(wanted, pa.binary()), include_columns=wanted, strings_can_be_null=False
+        ),
+    )
+    for batch in reader:
+        yield pa.Table.from_batches([batch])
 
 
 def _flat(batch: pa.Table, reading: Reading, problems: dict[int, str], decoded: Decoded) -> None:

@@ -12,14 +12,14 @@ from typing import Any, BinaryIO
 import msgspec
 
 from brimful.discards.compression import DamagedError, Readable
-from brimful.discards.texts import as_utf8, encoding_of
+from brimful.discards.texts import encoding_of
 
 MAX_BYTES = 1 << 26
 """No result or row is nearly as large; what is larger is something else."""
 _FIRST_BYTES = 1 << 16
 _INK = re.compile(r"\S")
 _NO_NUMBER = re.compile(rb"(:\s*)[+-]?(?:nan|inf(?:inity)?)\b", re.IGNORECASE)
-_ANSWER = b'"resultType"'
+_ANSWER = '"resultType"'
 _ANSWER_WITHIN = 1000
 """An answer of Prometheus is one long line, which says so at its beginning."""
 
@@ -52,22 +52,23 @@ def documents(
 
 
 def first_object(stream: Readable) -> dict[str, Any] | None:
-    """Give the first object of a text, alone or in a list; nothing of an answer of Prometheus, or where there is none."""
+    """Give the first object of a text, alone or in a list; nothing where there is none, or it answers a query."""
     begin, size = b"", _FIRST_BYTES
-    while size <= MAX_BYTES:
+    ended = False
+    while not ended and size <= MAX_BYTES:
         try:
-            while len(begin) < size and (block := stream.read(size)):
-                begin += block
+            while len(begin) < size and not ended:
+                block = stream.read(size)
+                begin, ended = begin + block, not block
         except DamagedError:
-            size = MAX_BYTES
+            ended = True
+        encoding, mark = encoding_of(begin)
+        text = begin[mark:].decode(encoding, errors="replace").lstrip("[ \t\r\n")
+        if _ANSWER in text[:_ANSWER_WITHIN]:
+            return None
         try:
-            text = as_utf8(begin[: len(begin) & ~1]).lstrip(b"[ \t\r\n")
-            if _ANSWER in text[:_ANSWER_WITHIN]:
-                return None
-            found = json.JSONDecoder().raw_decode(text.decode(errors="replace"))[0]
+            found = json.JSONDecoder().raw_decode(text)[0]
         except (ValueError, RecursionError):
-            if len(begin) < size:
-                return None
             size *= 4
         else:
             return found if isinstance(found, dict) else None

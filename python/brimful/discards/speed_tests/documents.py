@@ -31,7 +31,9 @@ class Document(ndt.Result):
 
 
 # Exports of BigQuery write whole numbers of 64 bits as text.
-_DECODER = msgspec.json.Decoder(Document | list[Document], strict=False)
+_DECODER: msgspec.json.Decoder[Document | list[Document]] = msgspec.json.Decoder(
+    Document | list[Document], strict=False
+)
 
 
 def read_documents(

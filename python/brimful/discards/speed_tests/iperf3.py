@@ -93,7 +93,7 @@ class _Event(msgspec.Struct):
 
 
 def joined(documents: Iterable[tuple[int, bytes | None]]) -> Iterator[tuple[int, bytes | None]]:
-    """Put the lines of ``iperf3 --json-stream`` together to results, each at its first line; give others as they are."""
+    """Put the lines of ``iperf3 --json-stream`` together to results, each at its first line; give others as is."""
     waiting: tuple[int, bytes] | None = None
     for number, text in documents:
         event = _event(text)

@@ -51,6 +51,11 @@ LOADERS: tuple[Loader, ...] = (
         hears=("timezone",),
     ),
     Loader(
+        name="line protocol",
+        endings=(".lp", ".influx"),
+        reader="brimful.discards.telemetry.agents:read_points",
+    ),
+    Loader(
         name="OpenMetrics",
         endings=(".prom", ".openmetrics"),
         reader="brimful.discards.telemetry.openmetrics:read_text",
@@ -59,6 +64,14 @@ LOADERS: tuple[Loader, ...] = (
     Loader(
         name="tables",
         endings=(*_CSV, ".parquet"),
+        reader="brimful.discards.telemetry.tables:read_table",
+        doubt="brimful.discards.telemetry.tables:doubt_in",
+        hears=("counters", "timezone"),
+    ),
+    Loader(
+        name="tables in JSON",
+        endings=_DOCUMENTS,
+        recognises="brimful.discards.telemetry.row_batches:recognises",
         reader="brimful.discards.telemetry.tables:read_table",
         doubt="brimful.discards.telemetry.tables:doubt_in",
         hears=("counters", "timezone"),

@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 
 from brimful.discards.identity import device_of
 from brimful.discards.telemetry.rows import filled, present
-
-_NOTHING = {"", "nan", "null", "none", "\\n", "na", "n/a", "-"}
-"""How databases and people write that there is no value."""
+from brimful.discards.values import NOTHING
 
 
 def devices_of(column: pa.ChunkedArray) -> tuple[list[str], NDArray[np.int64]]:
@@ -41,7 +39,7 @@ def floats_of(column: pa.ChunkedArray) -> NDArray[np.float64]:
 
 
 def _float(text: str | None) -> float:
-    if text is None or text.strip().lower() in _NOTHING:
+    if text is None or text.strip().lower() in NOTHING:
         return np.nan
     try:
         return float(text)
@@ -95,7 +93,7 @@ def _count(cell: object) -> int | _NoCount | None:
         text = cell.strip()
         if text.isdecimal() and text.isascii():
             cell = int(text)
-        elif text.lower() in _NOTHING:
+        elif text.lower() in NOTHING:
             return None
         else:
             try:
@@ -104,7 +102,9 @@ def _count(cell: object) -> int | _NoCount | None:
                 return _NO_COUNT
     if cell is None:
         return None
-    if not isinstance(cell, int | float | decimal.Decimal):
+    if isinstance(cell, bytes):
+        return _count(cell.decode(errors="replace"))
+    if not isinstance(cell, int | float | decimal.Decimal) or isinstance(cell, bool):
         return _NO_COUNT
     if math.isnan(cell):
         return None

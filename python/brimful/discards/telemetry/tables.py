@@ -1,4 +1,4 @@
-"""Telemetry in tables (CSV or Parquet): a generic layout for any source, and the flat one of M-Lab's own table.
+"""Telemetry in tables: a generic layout for any source, and the flat one of M-Lab's own table.
 
 The layouts are described in docs/reference/discards-sources.md.
 """
@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import io
 import itertools
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -21,38 +19,21 @@ import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import NDArray
 
-from brimful.discards import table_texts
-from brimful.discards.archives import EMPTY, WholeLines
 from brimful.discards.capacities import Capacities
-from brimful.discards.compression import DamagedError, uncompressed
+from brimful.discards.compression import DamagedError
 from brimful.discards.identity import MAX_NAME_LENGTH, is_name
 from brimful.discards.schema import Flag
 from brimful.discards.telemetry import counters, warehouse
 from brimful.discards.telemetry import ports as of_ports
 from brimful.discards.telemetry.cells import counts_of, devices_of, floats_of, names_of
 from brimful.discards.telemetry.columns import NOT_TOLD, Columns, Decoded, Refused, put, sort_out, wrong_clocks
+from brimful.discards.telemetry.row_batches import COUNTED, SWITCH, batches
 from brimful.discards.telemetry.rows import ABSOLUTE, CODES, FIXED, SINCE, UPTIME, Rows, empty_rows
 from brimful.discards.telemetry.source import Reading, Source, UnreadableError
 from brimful.discards.times import DOUBTFUL, Times, times
 
-_GENERIC = ("timestamp", "device", "port", "direction")
-_COUNTED = {
-    "octets": "octets",
-    "packets": "unicast",
-    "discards": "discards",
-    "errors": "errors",
-    "pause": "pause",
-}
-"""Column: type of metric."""
-_OPTIONAL = ("scope", "ifIndex", "uptime")
-_FLAT = ("hostname", "metric", "timestamp", "value")
-_SWITCH = "experiment"
-_NAMES = {name.lower(): name for name in (*_GENERIC, *_COUNTED, *_OPTIONAL, *_FLAT, _SWITCH)}
-"""Of columns, by how they are in small letters."""
 _DIRECTIONS = {"rx": "rx", "in": "rx", "tx": "tx", "out": "tx"}
 _SCOPES = {"uplink": "uplink", "local": "local", "": "uplink"}
-_BATCH_ROWS = 1 << 16
-_BATCH_BYTES = 4 << 20
 
 
 def read_table(source: Source) -> Iterator[Decoded]:
@@ -65,7 +46,7 @@ def read_table(source: Source) -> Iterator[Decoded]:
     """
     path, reading = source.path, source.reading
     try:
-        for batch, refused, first in _batches(path):
+        for batch, refused, first in batches(path):
             decoded = Decoded(lines=len(batch) + len(refused), samples=len(batch), refused=refused)
             problems: dict[int, str] = {}
             numbers = np.setdiff1d(np.arange(first, first + decoded.lines), [one.line for one in refused])
@@ -90,127 +71,18 @@ def read_table(source: Source) -> Iterator[Decoded]:
 def doubt_in(path: Path, zone: str | None, ceilings: Capacities) -> str | None:
     """Say why it must be said whether a table holds counters or differences; nothing where it shows that."""
     with contextlib.suppress(UnreadableError, pa.ArrowException, OSError, EOFError, UnicodeDecodeError, csv.Error):
-        for batch, _, _ in _batches(path):
+        for batch, _, _ in batches(path):
             if warehouse.is_nested(batch.column_names):
                 return None
             if "hostname" in batch.column_names:
                 return counters.doubt_of_flat(batch, zone)
-            columns = tuple(name for name in _COUNTED if name in batch.column_names)
+            columns = tuple(name for name in COUNTED if name in batch.column_names)
             return counters.doubt(batch, columns, zone, ceilings)
     return None
 
 
-class Batch(NamedTuple):
-    """Some rows of a table."""
-
-    rows: pa.Table
-    refused: list[Refused]
-    """Lines between them that are none."""
-    first: int
-    """Number of the first of all these."""
-
-
-def _batches(path: Path) -> Iterator[Batch]:
-    return _parquet_batches(path) if path.name.lower().endswith(".parquet") else _csv_batches(path)
-
-
 def _text(batch: pa.Table, row: int) -> str:
     return ",".join("" if cell is None else str(cell) for cell in batch.slice(row, 1).to_pylist()[0].values())[:1000]
-
-
-def _named(names: list[str]) -> list[str]:
-    """Give names of columns as the layouts have them, in whatever case they are written, and each once.
-
-    Raises
-    ------
-    UnreadableError
-        When two columns that are needed have one name.
-    """
-    known = [_NAMES.get(name.lower(), name) for name in names]
-    twice = [name for name in _NAMES.values() if known.count(name) > 1]
-    if twice:
-        message = f"two columns are called {twice[0]}: keep one of them"
-        raise UnreadableError(message)
-    return table_texts.each_once(known)
-
-
-def _wanted(names: list[str]) -> list[str]:
-    if warehouse.is_nested(names):
-        return names
-    if set(names) >= set(_FLAT):
-        return [*_FLAT, *([_SWITCH] if _SWITCH in names else [])]
-    counted = [name for name in _COUNTED if name in names]
-    if set(names) >= set(_GENERIC) and counted:
-        return [*_GENERIC, *(name for name in _OPTIONAL if name in names), *counted]
-    lacking = {
-        "the generic table": [name for name in _GENERIC if name not in names]
-        + ([] if counted else [f"one of {', '.join(_COUNTED)}"]),
-        "M-Lab's flat table": [name for name in _FLAT if name not in names],
-    }
-    nearest = min(lacking, key=lambda table: len(lacking[table]))
-    message = f"is no table that is known: for {nearest} it lacks {', '.join(lacking[nearest])}"
-    raise UnreadableError(message)
-
-
-def _parquet_batches(path: Path) -> Iterator[Batch]:
-    file = pyarrow.parquet.ParquetFile(path)
-    names = file.schema_arrow.names
-    known = dict(zip(_named(names), names, strict=True))
-    wanted = _wanted(list(known))
-    first = 1
-    for batch in file.iter_batches(_BATCH_ROWS, columns=[known[name] for name in wanted]):
-        table = pa.Table.from_batches([batch]).select([known[name] for name in wanted]).rename_columns(wanted)
-        yield Batch(table, [], first)
-        first += len(table)
-
-
-def _csv_batches(path: Path) -> Iterator[Batch]:
-    refused: list[Refused] = []
-
-    def refuse(row: pyarrow.csv.InvalidRow) -> str:
-        reason = f"has {row.actual_columns} columns, not {row.expected_columns}"
-        refused.append(Refused(str(path), "", (row.number or 0) + layout.lines, reason, row.text[:1000]))
-        return "skip"
-
-    with path.open("rb") as raw:
-        lines = WholeLines(uncompressed(raw))
-        file = table_texts.opened(io.BufferedReader(lines, _BATCH_BYTES))
-        layout = table_texts.read_layout(file)
-        names = _named(layout.names)
-        if not names:
-            raise UnreadableError(EMPTY)
-        wanted = _wanted(names)
-        first = layout.lines + 1
-        for batch in _parsed(file, names, wanted, layout.delimiter, refuse):
-            found, refused = refused, []
-            yield Batch(table_texts.as_words(batch, layout.delimiter), found, first)
-            first += len(batch) + len(found)
-        if refused:
-            yield Batch(pa.table({name: pa.array([], pa.string()) for name in wanted}), refused, first)
-        if lines.damage is not None:
-            raise lines.damage
-
-
-def _parsed(
-    file: io.BufferedReader,
-    names: list[str],
-    wanted: list[str],
-    delimiter: str,
-    refuse: Callable[[pyarrow.csv.InvalidRow], str],
-) -> Iterator[pa.Table]:
-    if not file.peek(1):
-        return
-    reader = pyarrow.csv.open_csv(
-        file,
-        read_options=pyarrow.csv.ReadOptions(use_threads=False, block_size=_BATCH_BYTES, column_names=names),
-        parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, invalid_row_handler=refuse),
-        # Octets: what is no UTF-8 must not cost the rest of the table.
-        convert_options=pyarrow.csv.ConvertOptions(
-            column_types=dict.fromkeys(wanted, pa.binary()), include_columns=wanted, strings_can_be_null=False
-        ),
-    )
-    for batch in reader:
-        yield pa.Table.from_batches([batch])
 
 
 def _flat(batch: pa.Table, reading: Reading, problems: dict[int, str], decoded: Decoded) -> None:
@@ -223,7 +95,7 @@ def _flat(batch: pa.Table, reading: Reading, problems: dict[int, str], decoded: 
         problems[int(row)] = "timestamp is no time in whole seconds"
     rows = np.flatnonzero(readable)
     names = {}
-    for name in ("metric", "hostname", _SWITCH):
+    for name in ("metric", "hostname", SWITCH):
         values, codes = names_of(batch[name]) if name in batch.column_names else ([NOT_TOLD], np.zeros(len(batch), int))
         names[name] = (values, codes[rows])
     columns = Columns(
@@ -271,7 +143,7 @@ def _generic(batch: pa.Table, reading: Reading, problems: dict[int, str], decode
     scope = np.full(len(batch), "uplink")
     if "scope" in batch.column_names:
         scope = _choice(batch["scope"], _SCOPES, checks, "scope is neither uplink nor local")
-    counts = {name: counts_of(batch[name]) for name in _COUNTED if name in batch.column_names}
+    counts = {name: counts_of(batch[name]) for name in COUNTED if name in batch.column_names}
     for name, (_, _, bad, debt) in counts.items():
         # A difference may be below zero, a counter never is.
         checks.refuse(bad | (debt > 0) if reading.counters else bad, f"{name} is no count")
@@ -302,7 +174,7 @@ def _generic(batch: pa.Table, reading: Reading, problems: dict[int, str], decode
             rows["flags"] = replaced[chosen] * int(Flag.REPLACED)
         for side, where in itertools.product(("rx", "tx"), ("uplink", "local")):
             same = (direction[chosen] == side) & (scope[chosen] == where)
-            rows["metric"][same] = CODES[f"switch.{_COUNTED[name]}.{where}.{side}"]
+            rows["metric"][same] = CODES[f"switch.{COUNTED[name]}.{where}.{side}"]
         parts.append(rows)
         part_places.append(place[chosen])
     if "uptime" in batch.column_names:

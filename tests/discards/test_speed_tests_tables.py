@@ -287,7 +287,7 @@ TEXTS = st.one_of(
 
 
 def naive_number(text):
-    if text is None or not text.strip() or text.strip() == "nan":
+    if text is None or text.strip() in ("", "nan", "-"):
         return None
     match = re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text.strip(), re.ASCII)
     number = float(match[0]) if match else math.inf

@@ -55,7 +55,10 @@ def counts_of(
     if whole is not None:
         none = np.zeros(len(column), bool)
         return filled(whole), present(whole), none, none.astype(np.uint64)
-    parsed = [_count(cell) for cell in column.to_pylist()]
+    exact = _EXACT.get(column.type, 2**64)
+    parsed = [
+        _NO_COUNT if isinstance(cell, float) and abs(cell) > exact else _count(cell) for cell in column.to_pylist()
+    ]
     number = np.array([0 if one is None or one is _NO_COUNT else max(one, 0) for one in parsed], np.uint64)
     debt = np.array([0 if one is None or one is _NO_COUNT else max(-one, 0) for one in parsed], np.uint64)
     there = np.array([one is not None and one is not _NO_COUNT and one >= 0 for one in parsed], bool)
@@ -78,6 +81,10 @@ def _whole(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
         return pa.chunked_array([whole.cast(pa.uint64())], pa.uint64())
     except pa.ArrowInvalid:
         return None
+
+
+_EXACT = {pa.float16(): 2**11, pa.float32(): 2**24}
+"""Whole numbers above are not what was counted."""
 
 
 class _NoCount(enum.Enum):

@@ -26,13 +26,13 @@ from brimful.discards.schema import Flag
 from brimful.discards.telemetry import counters, warehouse
 from brimful.discards.telemetry import ports as of_ports
 from brimful.discards.telemetry.cells import counts_of, devices_of, floats_of, names_of
-from brimful.discards.telemetry.columns import NOT_TOLD, Columns, Decoded, Refused, put, sort_out, wrong_clocks
+from brimful.discards.telemetry.columns import MISSING, NOT_TOLD, Columns, Decoded, Refused, put, sort_out, wrong_clocks
 from brimful.discards.telemetry.row_batches import COUNTED, SWITCH, batches
 from brimful.discards.telemetry.rows import ABSOLUTE, CODES, FIXED, SINCE, UPTIME, Rows, empty_rows
 from brimful.discards.telemetry.source import Reading, Source, UnreadableError
 from brimful.discards.times import DOUBTFUL, Times, times
 
-_DIRECTIONS = {"rx": "rx", "in": "rx", "tx": "tx", "out": "tx"}
+_DIRECTIONS = {"rx": "rx", "in": "rx", "ingress": "rx", "tx": "tx", "out": "tx", "egress": "tx"}
 _SCOPES = {"uplink": "uplink", "local": "local", "": "uplink"}
 
 
@@ -131,7 +131,7 @@ def _generic(batch: pa.Table, reading: Reading, problems: dict[int, str], decode
     _count_doubtful(found, decoded)
     checks = _Checks(~found.doubtful, problems)
     seconds = found.seconds
-    checks.refuse(np.isnan(seconds), "timestamp is no time")
+    checks.refuse(np.isnan(seconds), "timestamp is no time: write it like 2026-03-01 00:01:00, or in Unix time")
     for reason, wrong in wrong_clocks(np.nan_to_num(seconds), reading.latest_s):
         checks.refuse(wrong, reason)
     devices, device = devices_of(batch["device"])
@@ -148,7 +148,10 @@ def _generic(batch: pa.Table, reading: Reading, problems: dict[int, str], decode
         # A difference may be below zero, a counter never is.
         checks.refuse(bad | (debt > 0) if reading.counters else bad, f"{name} is no count")
     present = np.logical_or.reduce([there | (debt > 0) for _, there, _, debt in counts.values()])
-    checks.refuse(~present, f"has none of {', '.join(counts)}")
+    nothing = ~present & checks.good
+    if nothing.any():
+        decoded.left_out[MISSING] += int(nothing.sum())
+        checks.good &= present
 
     of_port = device * len(ports) + port
     places, place = np.unique(of_port, return_inverse=True)

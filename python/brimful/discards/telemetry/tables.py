@@ -33,6 +33,7 @@ from brimful.discards.telemetry.source import Reading, Source, UnreadableError
 from brimful.discards.times import DOUBTFUL, Times, times
 
 _DIRECTIONS = {"rx": "rx", "in": "rx", "ingress": "rx", "tx": "tx", "out": "tx", "egress": "tx"}
+_DOUBLED = "has two numbers at one time, time after time: these are two ports; give each a name of its own"
 _SCOPES = {"uplink": "uplink", "local": "local", "": "uplink"}
 
 
@@ -112,6 +113,13 @@ def _count_doubtful(found: Times, decoded: Decoded) -> None:
         decoded.left_out[f"time {DOUBTFUL}"] += int(found.doubtful.sum())
 
 
+def _leave_out(nothing: NDArray[np.bool_], checks: _Checks, decoded: Decoded) -> None:
+    """Count rows that say nothing: nothing is wrong with them."""
+    if nothing.any():
+        decoded.left_out[MISSING] += int(nothing.sum())
+        checks.good &= ~nothing
+
+
 @dataclass
 class _Checks:
     """Which rows are still good, and why the others are not."""
@@ -148,10 +156,7 @@ def _generic(batch: pa.Table, reading: Reading, problems: dict[int, str], decode
         # A difference may be below zero, a counter never is.
         checks.refuse(bad | (debt > 0) if reading.counters else bad, f"{name} is no count")
     present = np.logical_or.reduce([there | (debt > 0) for _, there, _, debt in counts.values()])
-    nothing = ~present & checks.good
-    if nothing.any():
-        decoded.left_out[MISSING] += int(nothing.sum())
-        checks.good &= present
+    _leave_out(~present & checks.good, checks, decoded)
 
     of_port = device * len(ports) + port
     places, place = np.unique(of_port, return_inverse=True)
@@ -162,11 +167,12 @@ def _generic(batch: pa.Table, reading: Reading, problems: dict[int, str], decode
         told = np.flatnonzero(checks.good & np.array([name != "" for name in names])[index])
         codes = {"device": device[told], "port": port[told], "index": index[told]}
         decoded.notes += of_ports.renamed(devices, ports, codes, seconds[told])
+    ways = (place * 2 + (direction == "tx")) * 2 + (scope == "local")
+    checks.refuse(of_ports.doubled(ways, seconds, checks.good, list(counts.values())), _DOUBLED)
     end_us = found.us.fill_null(0).to_numpy(zero_copy_only=False)
     parts, part_places = [], []
     for name, (number, there, _, debt) in counts.items():
         if (debt > 0).any() and not reading.counters:
-            ways = (place * 2 + (direction == "tx")) * 2 + (scope == "local")
             number = _bridged(number, np.where(checks.good, debt, 0), checks.good & there, (ways, seconds), decoded)
         chosen = np.flatnonzero(checks.good & there)
         rows = empty_rows(len(chosen))

@@ -211,12 +211,13 @@ def _judge(polls, chains, said, ceilings):
             for one in chain
             if not (one.dip or one.fell or one.since or one.before is None)
         ]
-        poll.wrapped = False
+        poll.like_wrap = poll.wrapped = False
         if poll.fell and poll.backwards and not poll.rebooted and not _is_wide(chain) and poll.implied < TWO32:
             step = poll.counter + TWO32 - poll.implied
             most = ceilings[poll.row["metric"]] * poll.span
             usual = step <= 2**24 or step <= 16 * max(steady, default=0) * poll.span
-            poll.wrapped = step <= min(most, 2**31) and usual
+            poll.like_wrap = step <= most and usual
+            poll.wrapped = poll.like_wrap and step <= 2**31
 
 
 def _undo_dips(chains):
@@ -252,7 +253,7 @@ def _told(poll, chain, ceiling):
     if poll.since:
         value = poll.row["delivered"]
     else:
-        narrow = any(one.row["flags"] & Flag.NARROW or one.wrapped for one in chain) and not _is_wide(chain)
+        narrow = any(one.row["flags"] & Flag.NARROW or one.like_wrap for one in chain) and not _is_wide(chain)
 
         def may_wrap_more(one):
             linked = one.row["kind"] == DELTA or (one.row["kind"] == ABSOLUTE and one.before is not None)
@@ -269,7 +270,7 @@ def _told(poll, chain, ceiling):
             unknown |= Flag.WRAPS
         elif poll.wrapped:
             flags |= Flag.WRAPPED
-        if is_bare and len(falls) >= 5 and len(falls) > len(bare) / 4:
+        if is_bare and len(falls) >= 3 and len(falls) > len(bare) / 4:
             unknown |= Flag.SAWTOOTH
         if unknown or (is_bare and poll.before is None):
             return poll.start, None, flags | unknown

@@ -13,8 +13,10 @@ POLL = {"fields": {"ifOutDiscards": 1}, "tags": {"agent_host": "edge", "ifName":
 FILES = {
     "DISCO": ("a-switch.jsonl", ""),
     "agents": ("a.json", json.dumps(POLL)),
+    "line protocol": ("a.lp", ""),
     "OpenMetrics": ("a.prom", ""),
     "tables": ("a.csv", "timestamp,device\n"),
+    "tables in JSON": ("a.json", '{"timestamp": 1, "device": "e"}'),
     "M-Lab's rows": ("a.json", json.dumps(RAW)),
     "Prometheus": ("a.json", json.dumps(answer(series("ifOutDiscards", GOOD)))),
 }

@@ -1,10 +1,12 @@
 """Tables of ports: differences below zero, ports that get another name, and few rows of counters."""
 
+import json
 import random
 
 import pytest
+from brimful.discards.telemetry.source import Reading
 from brimful.errors import UsageError
-from telemetry import MIDNIGHT
+from telemetry import MIDNIGHT, put
 from test_ingest_options import ingest
 from test_prometheus import rows_of
 
@@ -97,3 +99,36 @@ def test_ports_that_share_an_index_at_the_same_time_are_not_renamed(tmp_path):
     ]
     (tmp_path / "a.csv").write_text("timestamp,device,port,ifIndex,direction,octets\n" + "".join(rows))
     assert "is called" not in ingest(tmp_path, "--counters").output
+
+
+@pytest.mark.parametrize("late_s", [0, 0.5])
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_two_ports_under_one_name_are_never_mixed(tmp_path, late_s, ending):
+    rows = [
+        {"timestamp": MIDNIGHT + 60 * place + late, "device": "edge", "port": "1", "direction": "tx", "discards": one}
+        for place in range(1, 5)
+        for late, one in ((0, 100 + place), (late_s, 5))
+    ]
+    plain = [",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)]
+    text = "\n".join(plain if ending == "csv" else map(json.dumps, rows)) + "\n"
+    (tmp_path / f"a.{ending}").write_text(text)
+    summary = put(tmp_path / "store", tmp_path / f"a.{ending}", reading=Reading(counters=True))
+    assert all(row["value"] is None for row in rows_of(tmp_path / "store"))
+    assert summary.flags.get("sawtooth", 0) > 0 if late_s else "two ports" in next(iter(summary.refused))
+
+
+def test_columns_of_one_poll_may_be_in_rows_of_their_own(tmp_path):
+    rows = [
+        f"{MIDNIGHT + 60 * place},edge,1,tx,{cells}\n" for place in range(5) for cells in (f"{place}000,", f",{place}")
+    ]
+    (tmp_path / "a.csv").write_text(HEAD + "".join(rows))
+    summary = put(tmp_path / "store", tmp_path / "a.csv", reading=Reading(counters=True))
+    assert (summary.bad_lines, summary.rows_conflicting, summary.rows_new) == (0, 0, 10)
+
+
+def test_a_poll_that_is_there_twice_does_not_make_two_ports(tmp_path):
+    rows = [f"{MIDNIGHT + 60 * place},edge,1,tx,1,{one}\n" for place in range(5) for one in (place, place)]
+    again = f"{MIDNIGHT + 60},edge,1,tx,1,2\n"
+    (tmp_path / "a.csv").write_text(HEAD + "".join(rows) + again)
+    summary = put(tmp_path / "store", tmp_path / "a.csv", reading=Reading(counters=True))
+    assert (summary.bad_lines, summary.rows_conflicting) == (0, 1)

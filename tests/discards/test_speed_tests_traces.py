@@ -304,8 +304,8 @@ def altered(**changes):
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"not compressed", "the compressed data are damaged"),
-        (trace()[:-9], "the compressed data are damaged"),
+        (b"not compressed", "is no trace of a connection"),
+        (trace()[:-9], "the compressed data are cut off"),
         (zstd(b"{"), "is no trace of a connection"),
         (zstd(b"[]\n{}"), "is no trace of a connection"),
         (zstd(b"\n"), "is no trace of a connection"),

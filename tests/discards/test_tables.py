@@ -103,9 +103,7 @@ def test_parquet_of_native_types(tmp_path):
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("yesterday,edge,1,tx,1,1,1", "timestamp is no time"),
-        (f"{MIDNIGHT}000,edge,1,tx,1,1,1", "timestamps are in milliseconds, not in seconds"),
-        (f"{MIDNIGHT}000000000,edge,1,tx,1,1,1", "timestamps are in nanoseconds, not in seconds"),
+        ("yesterday,edge,1,tx,1,1,1", "timestamp is no time: write it like 2026-03-01 00:01:00, or in Unix time"),
         ("1999-01-01,edge,1,tx,1,1,1", "a timestamp is before 2009"),
         ("2222-01-01,edge,1,tx,1,1,1", "a timestamp is in the future"),
         (f"{MIDNIGHT},,1,tx,1,1,1", "device has no name, or one of more than 80 characters"),
@@ -114,7 +112,6 @@ def test_parquet_of_native_types(tmp_path):
         (f"{MIDNIGHT},edge,1,tx,-{2**64},1,1", "octets is no count"),
         (f"{MIDNIGHT},edge,1,tx,1,x,1", "packets is no count"),
         (f"{MIDNIGHT},edge,1,tx,1,1,1.5", "discards is no count"),
-        (f"{MIDNIGHT},edge,1,tx,,,", "has none of octets, packets, discards"),
         (f"{MIDNIGHT},edge,1,tx", "has 4 columns, not 7"),
     ],
 )
@@ -130,14 +127,14 @@ def test_a_bad_row_is_refused_and_the_others_are_taken(tmp_path, line, reason):
 @pytest.mark.parametrize(
     ("name", "data", "reason"),
     [
-        ("a.csv", b"", "for M-Lab's flat table it lacks hostname"),
+        ("a.csv", b"", "is empty"),
         ("a.csv", b"a,b\n1,2\n", "for M-Lab's flat table it lacks hostname"),
         ("a.csv", b"timestamp,device,port,direction\n", "for the generic table it lacks one of octets"),
         ("a.csv", b"timestamp,device,direction,discards\n", "for the generic table it lacks port"),
-        ("a.csv", b"timestamp,timestamp\n", "two columns have the same name"),
+        ("a.csv", b"timestamp,timestamp\n", "two columns are called timestamp"),
         ("a.csv", b"\xff\xfe\x00", "codec can't decode"),
         ("a.parquet", b"PAR1", "Parquet"),
-        ("a.parquet", b"", "Parquet"),
+        ("a.parquet", b"", "is empty"),
     ],
 )
 def test_other_files_are_named(tmp_path, name, data, reason):
@@ -198,7 +195,6 @@ def test_bad_rows_of_the_flat_table(tmp_path):
         (HOST, "s1.lga01.x", "switch.octets.uplink.tx", MIDNIGHT, 1),
         (HOST, SWITCH, "nonsense", MIDNIGHT, 1),
         (HOST, SWITCH, "switch.octets.uplink.tx", "never", 1),
-        (HOST, SWITCH, "switch.octets.uplink.tx", MIDNIGHT * 1000, 1),
         (HOST, SWITCH, "switch.octets.uplink.tx", MIDNIGHT, "many"),
     ]
     summary = ingest_text(tmp_path, as_csv(good[:2] + bad + good[2:]))
@@ -206,7 +202,6 @@ def test_bad_rows_of_the_flat_table(tmp_path):
         f"is of another switch: s1.lga01.x is not that of {HOST}": 1,
         "has no metric of a switch": 1,
         "timestamp is no time in whole seconds": 1,
-        "timestamps are in milliseconds, not in seconds": 1,
         "a value is not a count: this sample is left out": 1,
     }
     assert summary.rows_new == len(good)

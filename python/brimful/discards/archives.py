@@ -8,23 +8,29 @@ import tarfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, NoReturn, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from isal import isal_zlib
+from brimful.discards.compression import (
+    BLOCK_BYTES,
+    DamagedError,
+    Peeked,
+    Readable,
+    bare_name,
+    uncompressed,
+    without_ending,
+)
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer as Buffer
 
-GZIP = b"\x1f\x8b"
-"""What compressed data begin with."""
 LEAVES = ("switch.json", "switch.jsonl")
-"""How the names of files of telemetry end, compressed (``.gz``) or not."""
+"""How the names of files of telemetry end, compressed or not."""
 EMPTY = "is empty"
 """Reason against a file of no bytes."""
-ARCHIVES = (".tar", ".tgz", ".tar.gz")
+ARCHIVES = (".tar", ".tgz", ".tbz2", ".txz")
+"""How the names of archives end, compressed or not."""
 MAX_DEPTH = 8
 """Archives within archives; real ones have one of them."""
-BLOCK_BYTES = 1 << 18
 PIECE_BYTES = 4 << 20
 MAX_LINE_BYTES = 64 << 20
 """A line of a file that spans an hour has 20 KB; what is this long is no telemetry."""
@@ -54,25 +60,9 @@ class Unread:
     reason: str
 
 
-class Readable(Protocol):
-    """Gives bytes in order."""
-
-    def read(self, size: int, /) -> bytes:
-        """Give at most `size` bytes; none at the end."""
-        ...
-
-
-class DamagedError(Exception):
-    """A stream is not what it should be from somewhere on; ``stream`` says whose fault that is."""
-
-    def __init__(self, stream: object, reason: str) -> None:
-        super().__init__(reason)
-        self.stream = stream
-
-
 def holds_telemetry(name: str) -> bool:
     """Say whether a name is that of a file of telemetry or of an archive."""
-    return name.removesuffix(".gz").endswith(LEAVES) or name.endswith(ARCHIVES)
+    return bare_name(name).endswith((*LEAVES, *ARCHIVES))
 
 
 def pieces(path: Path, stream: Readable) -> Iterator[Piece | Unread]:
@@ -124,8 +114,8 @@ class _Walk(Generic[_Found]):
 
     def file(self, place: Place, stream: Readable) -> Iterator[_Found | Unread]:
         """Go through one file, archive or not, whose content is given."""
-        start = _Peeked(stream)
-        content: Readable = _Gunzip(start) if start.head(2) == GZIP else start
+        start = Peeked(stream)
+        content = uncompressed(start)
         own = {id(start), id(content)}
         try:
             if not start.head(1):
@@ -144,7 +134,7 @@ class _Walk(Generic[_Found]):
             yield place.unread(f"is an archive in {MAX_DEPTH} others")
             return
         for name, member in _members(stream):
-            if self.is_leaf(name) or name.endswith(ARCHIVES):
+            if self.is_leaf(name) or bare_name(name).endswith(ARCHIVES):
                 yield from self.file(place.inside(name), member)
             member.skip()
         # The checksum of compressed data is behind the last byte.
@@ -152,7 +142,7 @@ class _Walk(Generic[_Found]):
             pass
 
     def is_leaf(self, name: str) -> bool:
-        return name.removesuffix(".gz").endswith(self.leaves)
+        return bare_name(name).endswith(self.leaves)
 
 
 def _members(stream: Readable) -> Iterator[tuple[str, _Member]]:
@@ -245,13 +235,7 @@ def _lines(place: Place, stream: Readable) -> Iterator[Piece | Unread]:
 
 
 def _piece(place: Place, first_line: int, content: bytes) -> Piece:
-    return Piece(place.source, place.member, place.name.removesuffix(".gz"), first_line, content)
-
-
-def uncompressed(stream: Readable) -> Readable:
-    """Give what is in a file, compressed or not, whatever its name."""
-    start = _Peeked(stream)
-    return _Gunzip(start) if start.head(2) == GZIP else start
+    return Piece(place.source, place.member, without_ending(place.name), first_line, content)
 
 
 class WholeLines(io.RawIOBase):
@@ -295,71 +279,6 @@ class WholeLines(io.RawIOBase):
             self._rest = rest
         else:
             self._rest += block
-
-
-class _Peeked:
-    """A stream whose first bytes can be looked at."""
-
-    def __init__(self, stream: Readable) -> None:
-        self.stream = stream
-        self.begin = b""
-
-    def head(self, size: int) -> bytes:
-        while len(self.begin) < size and (block := self.stream.read(BLOCK_BYTES)):
-            self.begin += block
-        return self.begin[:size]
-
-    def read(self, size: int) -> bytes:
-        if not self.begin:
-            return self.stream.read(size)
-        block, self.begin = self.begin[:size], self.begin[size:]
-        return block
-
-
-class _Gunzip:
-    """Uncompresses, member after member of the compressed data."""
-
-    def __init__(self, stream: Readable) -> None:
-        self.stream = stream
-        self.member = isal_zlib.decompressobj(wbits=31)
-        self.rest = b""
-        """Compressed data not yet used."""
-        self.ready = memoryview(b"")
-        """Uncompressed data not yet given."""
-
-    def read(self, size: int) -> bytes:
-        if not self.ready:
-            self.ready = memoryview(self._uncompress())
-        block = bytes(self.ready[:size])
-        self.ready = self.ready[size:]
-        return block
-
-    def _uncompress(self) -> bytes:
-        while True:
-            block = self.rest or self.stream.read(BLOCK_BYTES)
-            self.rest = b""
-            if self.member.eof:
-                if not block:
-                    return b""
-                # Padding behind the last member is usual on tapes.
-                block = block.lstrip(b"\0")
-                if not block:
-                    continue
-                if not block.startswith(GZIP[:1]):
-                    self._damaged("there are other data behind its end")
-                self.member = isal_zlib.decompressobj(wbits=31)
-            try:
-                content = self.member.decompress(block, 4 * BLOCK_BYTES)
-            except isal_zlib.error as error:  # type: ignore[misc]  # Its stubs take the class for an instance.
-                self._damaged(f"the compressed data are damaged ({error})")
-            self.rest = self.member.unused_data if self.member.eof else self.member.unconsumed_tail
-            if content:
-                return content
-            if not block and not self.member.eof:
-                self._damaged("the compressed data are cut off")
-
-    def _damaged(self, reason: str) -> NoReturn:
-        raise DamagedError(self, reason)
 
 
 class _Member:

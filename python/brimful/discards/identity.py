@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 MAX_NAME_LENGTH = 80
+DEVICE_LABELS = ("agent_host", "instance", "source", "sysName", "hostname", "device", "host")
+"""What names the device, the best first: of what an agent exports, ``instance`` and ``host`` are often the agent."""
 PORT_LABELS = ("ifName", "ifDescr", "ifIndex")
 """What distinguishes the ports of a device, the best first: an index may change when the device starts again."""
 _BRACKETED = re.compile(r"\[([0-9A-Fa-f:.%\w]+)\](?::[0-9]+)?")
@@ -20,6 +23,11 @@ def device_of(text: str) -> str:
     text = text.strip()
     found = _BRACKETED.fullmatch(text) or _WITH_PORT.fullmatch(text)
     return found[1] if found else text
+
+
+def device_in(labels: Mapping[str, str]) -> str:
+    """Give the device that labels name; nothing where they name none."""
+    return device_of(next((labels[label] for label in DEVICE_LABELS if labels.get(label)), ""))
 
 
 def is_name(text: str) -> bool:

@@ -16,8 +16,31 @@ def encoding_of(begin: bytes) -> tuple[str, int]:
 
     >>> encoding_of(b"\\xef\\xbb\\xbf{}"), encoding_of(b"{}")
     (('utf-8', 3), ('utf-8', 0))
+
+    Without a mark, every second octet of the first letters is 0 in UTF-16.
+
+    >>> encoding_of("{}".encode("utf-16-le"))
+    ('utf-16-le', 0)
     """
-    return next(((name, len(mark)) for mark, name in _MARKS if begin.startswith(mark)), ("utf-8", 0))
+    for mark, name in _MARKS:
+        if begin.startswith(mark):
+            return name, len(mark)
+    for name, first, second in (("utf-16-le", begin[:1], begin[1:2]), ("utf-16-be", begin[1:2], begin[:1])):
+        if second == b"\0" < first < b"\x80":
+            return name, 0
+    return "utf-8", 0
+
+
+def decoded(octets: bytes) -> str:
+    """Give the words in octets: UTF-8, or Latin-1, in which any octets are words and different ones differ.
+
+    >>> decoded("Zürich".encode("latin-1"))
+    'Zürich'
+    """
+    try:
+        return octets.decode()
+    except UnicodeDecodeError:
+        return octets.decode("latin-1")
 
 
 def as_utf8(content: bytes) -> bytes:

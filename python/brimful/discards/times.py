@@ -1,8 +1,8 @@
 """The one reader of times, for telemetry and for speed tests: as databases, programs and people write them.
 
-ISO 8601 in its dialects (BigQuery's `` UTC``, Snowflake's `` +0000``, slashes, a comma before the fraction), Unix
-seconds, and columns that hold times. What has no zone is in the zone that was given, else UTC. A local time that the
-clocks of its zone show twice, or never, is not guessed.
+ISO 8601 in its dialects (BigQuery's `` UTC``, Snowflake's `` +0000``, slashes, a comma before the fraction), days
+before months with dots between, Unix time, and columns that hold times. What has no zone is in the zone that was given,
+else UTC. A local time that the clocks of its zone show twice, or never, is not guessed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from brimful.discards.values import Mask, counts, is_text, null_mask, numbers, texts
+from brimful.discards.values import Mask, Values, counts, is_text, null_mask, numbers, said, texts
 from brimful.errors import UsageError
 
 DOUBTFUL = "is a local time that the clocks show twice or never"
@@ -25,10 +25,15 @@ EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _MICROSECOND = datetime.timedelta(microseconds=1)
 _LATEST_US = 1e17
 """Times beyond are out of all years; they must only not overflow."""
+_UNITS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
+"""From this number on, Unix time is in this many parts of a second: in seconds it would be in the year 5138."""
 _FORM = re.compile(
-    r"([0-9]{4})[-/]([0-9]{1,2})[-/]([0-9]{1,2})"
-    r"(?:[T ]+([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:[.,]([0-9]+))?)?)?"
-    r"\s*(UTC|GMT|Z|[+-][0-9]{2}(?::?[0-9]{2})?(?:\s+UTC)?)?",
+    r"(?:(?P<year>[0-9]{4})[-/](?P<month>[0-9]{1,2})[-/](?P<day>[0-9]{1,2})"
+    r"|(?P<dotted_day>[0-9]{1,2})[.](?P<dotted_month>[0-9]{1,2})[.](?P<dotted_year>[0-9]{4})"
+    r"|(?P<plain_year>[0-9]{4})(?P<plain_month>[0-9]{2})(?P<plain_day>[0-9]{2})(?=T))"
+    r"(?:[T ]+(?P<hour>[0-9]{1,2})(?P<colon>:?)(?P<minute>[0-9]{2})"
+    r"(?:(?P=colon)(?P<second>[0-9]{2})(?:[.,](?P<fraction>[0-9]+))?)?)?"
+    r"\s*(?P<zone>UTC|GMT|Z|[+-][0-9]{2}(?::?[0-9]{2})?(?:\s+UTC)?|[A-Z][A-Za-z]+/[A-Za-z_/]+)?(?:\[[\w/+-]+\])?",
     re.ASCII,
 )
 
@@ -82,6 +87,8 @@ def parse_local(text: str, zone: str | None) -> int | None:
     1575158401500000
     >>> parse_local("2019-10-27 02:30:00", "Europe/Berlin") is None
     True
+    >>> parse_local("1.12.2019 00:00:01", None) == parse_local("20191201T000001Z", None)
+    True
 
     Raises
     ------
@@ -92,10 +99,20 @@ def parse_local(text: str, zone: str | None) -> int | None:
     if match is None:
         message = f"{text!r} is no time"
         raise ValueError(message)
-    year, month, day, hour, minute, second = (int(part or 0) for part in match.groups()[:6])
-    microsecond = int((match[7] or "").ljust(6, "0")[:6])
+    year, month, day = (
+        int(next(filter(None, (match[f"{form}{part}"] for form in ("", "dotted_", "plain_")))))
+        for part in ("year", "month", "day")
+    )
+    hour, minute, second = (int(match[part] or 0) for part in ("hour", "minute", "second"))
+    microsecond = int((match["fraction"] or "").ljust(6, "0")[:6])
     local = datetime.datetime(year, month, day, hour, minute, second, microsecond)
-    offset = _offset(match[8])
+    if match["zone"] and "/" in match["zone"]:
+        zone, offset = match["zone"], None
+        if zone not in zoneinfo.available_timezones():
+            message = f"{zone} is no zone"
+            raise ValueError(message)
+    else:
+        offset = _offset(match["zone"])
     if offset is None and zone is not None:
         at = zoneinfo.ZoneInfo(zone)
         first, second_one = (local.replace(tzinfo=at, fold=fold).utcoffset() for fold in (0, 1))
@@ -121,7 +138,7 @@ def times(column: pa.Array, *, unit_us: float | None = None, form: str | None = 
     Parameters
     ----------
     unit_us
-        Microseconds of the unit that numbers are in: seconds, if it is not given.
+        Microseconds of the unit that numbers are in; if it is not given, their size says which it is.
     form
         Of times in words, as of strptime; without it, they are as `parse_time` reads them.
     zone
@@ -135,7 +152,7 @@ def times(column: pa.Array, *, unit_us: float | None = None, form: str | None = 
         values = pc.cast(column, pa.timestamp("us", column.type.tz), safe=False)
         return _in_zone(values, column, zone if column.type.tz is None else None)
     if unit_us is not None or not is_text(column.type):
-        return _scaled(column, 1e6 if unit_us is None else unit_us)
+        return _scaled(column, 1e6, sized=True) if unit_us is None else _scaled(column, unit_us)
     words = texts(column).values
     if form is not None:
         return _in_zone(pc.strptime(words, format=form, unit="us", error_is_null=True), words, zone)
@@ -160,8 +177,13 @@ def _as_seconds(us: pa.Array) -> npt.NDArray[np.float64]:
     return seconds
 
 
-def _scaled(column: pa.Array, unit_us: float) -> Times:
+def _scaled(column: pa.Array, unit_us: float, *, sized: bool = False) -> Times:
     whole = counts(column)
+    if (
+        sized
+        and (parts := unix_parts(numbers(column).values.fill_null(0).to_numpy(zero_copy_only=False))).max(initial=1) > 1
+    ):
+        return _sized(whole if not whole.bad.any() else numbers(column), parts)
     none = np.zeros(len(column), bool)
     if not whole.bad.any() and unit_us >= 1:
         factor = int(unit_us)
@@ -177,6 +199,26 @@ def _scaled(column: pa.Array, unit_us: float) -> Times:
     bounded = pc.max_element_wise(pc.min_element_wise(scaled, _LATEST_US, skip_nulls=False), 0.0, skip_nulls=False)
     seconds = broken.values.fill_null(np.nan).to_numpy(zero_copy_only=False) * (unit_us / 1e6)
     return Times(pc.round(bounded).cast(pa.int64()), broken.bad, none, seconds)
+
+
+def unix_parts(numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Say in which parts of a second Unix times are, by their size.
+
+    >>> unix_parts(np.array([1772323200.0, 1772323200000.0]))
+    array([   1., 1000.])
+    """
+    return np.select([numbers >= least for least, _ in _UNITS], [parts for _, parts in _UNITS], 1.0)
+
+
+def _sized(given: Values, parts: npt.NDArray[np.float64]) -> Times:
+    """Read Unix times of which some are not in seconds."""
+    there = pc.is_valid(given.values).to_numpy(zero_copy_only=False)
+    number = given.values.fill_null(0).to_numpy(zero_copy_only=False)
+    bounded = np.clip(number, -_LATEST_US, None)
+    us = np.where(parts > 1e6, bounded // 1000, bounded * (1e6 / np.minimum(parts, 1e6)).astype(np.int64))
+    us = np.where(np.abs(us) > _LATEST_US, _LATEST_US, us)
+    seconds = np.where(there, number / parts, np.nan)
+    return Times(pa.array(us.astype(np.int64), mask=~there), given.bad, np.zeros(len(us), bool), seconds)
 
 
 def _in_words(words: pa.Array, zone: str | None) -> Times:
@@ -199,6 +241,7 @@ def _in_words(words: pa.Array, zone: str | None) -> Times:
 
 def _one_by_one(words: pa.Array, zone: str | None) -> Times:
     """Read times in words, each different one once."""
+    words = said(words)
     encoded = pc.dictionary_encode(words)
     found: list[int | None] = []
     doubtful, seconds = [], []
@@ -223,6 +266,7 @@ def _read(word: str, zone: str | None) -> tuple[int | None, bool, float]:
     else:
         if not np.isfinite(number):
             return None, False, np.nan
+        number /= next((parts for least, parts in _UNITS if number >= least), 1)
         return round(max(-_LATEST_US, min(number * 1e6, _LATEST_US))), False, number
     try:
         us = parse_local(word, zone)

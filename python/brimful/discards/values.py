@@ -9,8 +9,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from brimful.discards.texts import decoded
+
 Mask = npt.NDArray[np.bool_]
 
+NOTHING = frozenset(
+    ("", "nan", "-nan", "null", "none", "\\n", "na", "n/a", "#n/a", "-", "<nil>", "nil", "undefined", "u")
+)
+"""How databases, programs and people write that there is no value, in small letters."""
+_EMPTY = pa.array(["", "NULL", "null", "\\N", "None", "NaN", "nan", "N/A"])
 _WHOLE = r"^-?[0-9]{1,18}$"
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$|^(?i:nan)$"
 _LARGEST_EXACT = 2.0**53
@@ -34,7 +41,7 @@ def _compared(values: pa.Array, before: pa.Array) -> Values:
 
 
 def texts(column: pa.Array) -> Values:
-    """Give words; what is empty is null."""
+    """Give words; what is empty, or how databases write null, is null."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if pa.types.is_decimal(column.type) and not (whole := counts(column)).bad.any():
@@ -42,7 +49,7 @@ def texts(column: pa.Array) -> Values:
         column = whole.values
     words = _valid(column) if is_text(column.type) else pc.cast(column, pa.string(), safe=False)
     trimmed = pc.utf8_trim_whitespace(words)
-    return Values(_null_where(trimmed, pc.equal(trimmed, "")), np.zeros(len(column), dtype=bool))
+    return Values(_null_where(trimmed, pc.is_in(trimmed, value_set=_EMPTY)), np.zeros(len(column), dtype=bool))
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -58,13 +65,13 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def _valid(column: pa.Array) -> pa.Array:
-    """Give words in UTF-8; octets that are none are replaced."""
+    """Give words; octets that are no UTF-8 are Latin-1."""
     try:
         words = column.cast(pa.string())
         words.validate(full=True)
     except pa.ArrowInvalid:
         octets = column.cast(pa.binary()).to_pylist()
-        words = pa.array([None if one is None else one.decode(errors="replace") for one in octets], pa.string())
+        words = pa.array([None if one is None else decoded(one) for one in octets], pa.string())
     return words
 
 
@@ -79,6 +86,7 @@ def numbers(column: pa.Array) -> Values:
         try:
             values = words.cast(pa.float64())
         except pa.ArrowInvalid:
+            words = said(words)
             fitting = pc.match_substring_regex(words, _NUMBER)
             values = _null_where(words, pc.invert(fitting)).cast(pa.float64())
         column = words
@@ -90,6 +98,11 @@ def numbers(column: pa.Array) -> Values:
     values = _null_where(values, nan)
     kept = _compared(_null_where(values, pc.is_inf(values)), column)
     return Values(kept.values, kept.bad & ~pc.fill_null(nan, False).to_numpy(zero_copy_only=False))
+
+
+def said(words: pa.Array) -> pa.Array:
+    """Give words, null where they say that there is nothing."""
+    return _null_where(words, pc.is_in(pc.utf8_lower(words), value_set=pa.array(sorted(NOTHING), pa.string())))
 
 
 def counts(column: pa.Array) -> Values:

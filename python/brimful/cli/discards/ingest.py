@@ -86,9 +86,9 @@ def ingest(
 ) -> int:
     """Put telemetry into a store: SOURCEs are files, archives, or directories of them.
 
-    DISCO of both generations (switch.json, switch.jsonl), compressed or not, in archives within archives; tables
-    (.csv, .csv.gz, .parquet) of any source and of M-Lab; Prometheus queries saved as .json; rows of M-Lab's tables
-    (.json, .jsonl). Lines that cannot be read go to the store's quarantine.jsonl.
+    DISCO of both generations (switch.json, switch.jsonl), in archives within archives; tables (.csv, .tsv, .parquet,
+    .json, .jsonl) of any source and of M-Lab; Prometheus queries saved as .json; what Telegraf, InfluxDB and
+    VictoriaMetrics write. All may be compressed. Lines that cannot be read go to the store's quarantine.jsonl.
 
     Exit code 1: more lines were bad than --max-bad allows; the others were stored.
     """

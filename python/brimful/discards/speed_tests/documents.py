@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import itertools
-import json
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
@@ -12,14 +9,12 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
+from brimful.discards.json_texts import documents, without_nan
 from brimful.discards.speed_tests import iperf3, ndt
 from brimful.discards.speed_tests.mapping import Mapping, choose_mappings, missing_columns
 from brimful.discards.speed_tests.rows import Server, SpeedTest, Tally
 from brimful.discards.speed_tests.tables import read_table
-from brimful.discards.texts import encoding_of
 
-MAX_BYTES = 1 << 26
-"""No result is nearly as large; what is larger is something else."""
 BATCH_ROWS = 20_000
 
 
@@ -36,7 +31,9 @@ class Document(ndt.Result):
 
 
 # Exports of BigQuery write whole numbers of 64 bits as text.
-_DECODER = msgspec.json.Decoder(Document | list[Document], strict=False)
+_DECODER: msgspec.json.Decoder[Document | list[Document]] = msgspec.json.Decoder(
+    Document | list[Document], strict=False
+)
 
 
 def read_documents(
@@ -54,7 +51,7 @@ def read_documents(
     Rows of tables are recognised by their names, or by ``mappings``.
     """
     rows = _Rows(mappings, server, tally, member, zone)
-    for number, text in _documents(file, lines_alone=lines_alone):
+    for number, text in iperf3.joined(documents(file, lines_alone=lines_alone)):
         if text is None:
             tally.results += 1
             tally.reject("is too large for one result; write one a line", member=member)
@@ -63,57 +60,6 @@ def read_documents(
         if len(rows.waiting) >= BATCH_ROWS:
             yield from rows.take()
     yield from rows.take()
-
-
-def _documents(file: BinaryIO, *, lines_alone: bool) -> Iterator[tuple[int, bytes | None]]:
-    """Give documents with the number of the line that each begins in; nothing where one is too large."""
-    head = file.readline(MAX_BYTES)
-    encoding, mark = encoding_of(head)
-    if encoding != "utf-8":
-        file = io.BytesIO(
-            (head + file.read()).decode(encoding, errors="replace").encode().removeprefix(b"\xef\xbb\xbf")
-        )
-        head, mark = file.readline(MAX_BYTES), 0
-    every = enumerate(itertools.chain([head[mark:]], iter(lambda: file.readline(MAX_BYTES), b"")), start=1)
-    lines = ((number, line) for number, line in every if line.strip())
-    begin = list(itertools.islice(lines, 2))
-    if len(begin) < 2 or lines_alone or _is_whole(begin[0][1]):
-        yield from itertools.chain(begin, lines)
-        return
-    content = b"".join(line for _, line in begin) + file.read(MAX_BYTES)
-    if len(content) > MAX_BYTES:
-        yield 1, None
-        return
-    yield from _parted(content, begin[0][0])
-
-
-def _parted(content: bytes, first: int) -> Iterator[tuple[int, bytes]]:
-    """Part documents of several lines that follow each other, as a log that is appended to has them."""
-    text = content.decode(errors="replace")
-    decoder = json.JSONDecoder()
-    place, line = 0, first
-    while place < len(text):
-        begin = place + len(text[place:]) - len(text[place:].lstrip())
-        line += text.count("\n", place, begin)
-        if begin == len(text):
-            return
-        try:
-            end = decoder.raw_decode(text, begin)[1]
-        except (ValueError, RecursionError):
-            # What is no document ends where the next may begin.
-            following = text.find("\n{", begin)
-            end = len(text) if following < 0 else following
-        yield line, text[begin:end].encode()
-        line += text.count("\n", begin, end)
-        place = end
-
-
-def _is_whole(line: bytes) -> bool:
-    try:
-        msgspec.json.decode(line, type=msgspec.Raw)
-    except (msgspec.DecodeError, RecursionError):
-        return False
-    return True
 
 
 class _Rows:
@@ -167,7 +113,7 @@ def _flat(document: dict[str, Any], outer: str = "") -> Iterator[tuple[str, str 
 def _read_text(text: bytes, number: int, rows: _Rows) -> Iterator[SpeedTest]:
     tally, member = rows.tally, rows.member
     try:
-        decoded = _DECODER.decode(text)
+        decoded = _decoded(text)
     except msgspec.ValidationError as error:
         problem = f"has a wrong type: {error}"
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -190,6 +136,15 @@ def _read_text(text: bytes, number: int, rows: _Rows) -> Iterator[SpeedTest]:
         return
     tally.results += 1
     tally.reject(problem, member=member, line=number, text=text.decode(errors="replace"))
+
+
+def _decoded(text: bytes) -> Document | list[Document]:
+    try:
+        return _DECODER.decode(text)
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError:
+        return _DECODER.decode(without_nan(text))
 
 
 def _tests_of(document: Document, server: Server | None) -> list[SpeedTest]:

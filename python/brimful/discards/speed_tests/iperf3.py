@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Annotated
 
 import msgspec
@@ -34,6 +35,9 @@ class Plan(msgspec.Struct):
     num_streams: int = 1
     reverse: int = 0
     bidir: int = 0
+    """Not written before version 3.13."""
+    omit: float = 0.0
+    """Seconds at the beginning that are not counted."""
 
 
 class Start(msgspec.Struct):
@@ -58,12 +62,65 @@ class Sum(msgspec.Struct):
     retransmits: Count | None = None
 
 
+class Side(msgspec.Struct):
+    """What one end said of a connection."""
+
+    sender: bool | None = None
+    """Whether the one that wrote the result sent; not written before version 3.7."""
+
+
+class Stream(msgspec.Struct):
+    """One of the parallel connections."""
+
+    sender: Side | None = None
+
+
 class End(msgspec.Struct):
     """What came out."""
 
+    streams: list[Stream] = []
     sum_sent: Sum | None = None
     sum_received: Sum | None = None
+    sum_sent_bidir_reverse: Sum | None = None
     sender_tcp_congestion: str | None = None
+
+
+class _Event(msgspec.Struct):
+    """A line of ``--json-stream``."""
+
+    event: str
+    data: msgspec.Raw = msgspec.Raw(b"null")
+
+
+def joined(documents: Iterable[tuple[int, bytes | None]]) -> Iterator[tuple[int, bytes | None]]:
+    """Put the lines of ``iperf3 --json-stream`` together to results, each at its first line; give others as is."""
+    waiting: tuple[int, bytes] | None = None
+    for number, text in documents:
+        event = _event(text)
+        if event is None:
+            yield number, text
+        elif event.event in ("start", "end", "error"):
+            part = b'"%s": %s' % (event.event.encode(), bytes(event.data))
+            if waiting is not None and event.event == "start":
+                yield waiting[0], b"{%s}" % waiting[1]
+            if event.event == "start" or waiting is None:
+                waiting = (number, part)
+            else:
+                waiting = (waiting[0], waiting[1] + b", " + part)
+    if waiting is not None:
+        yield waiting[0], b"{%s}" % waiting[1]
+
+
+def _event(text: bytes | None) -> _Event | None:
+    if text is None or b'"event"' not in text[:20]:
+        return None
+    try:
+        return _EVENTS.decode(text)
+    except msgspec.DecodeError:
+        return None
+
+
+_EVENTS = msgspec.json.Decoder(_Event)
 
 
 def tests_of(start: Start, end: End | None, error: str | None, server: Server | None) -> list[SpeedTest]:
@@ -74,25 +131,33 @@ def tests_of(start: Start, end: End | None, error: str | None, server: Server | 
     ResultError
         When the result is of a kind that is not one transfer over TCP, or is not a possible one.
     """
-    if error is not None and (start.test_start is None or not start.connected):
+    if error is not None and (start.test_start is None or not start.connected or end is None):
         return []
     plan = start.test_start
     if plan is None or start.timestamp is None or end is None:
         message = "is no result of a known speed test"
         raise ResultError(message)
-    if plan.protocol != "TCP" or plan.bidir:
+    if plan.protocol != "TCP" or plan.bidir or _is_both_ways(end):
         message = "is a result of iperf3 over UDP or in both directions at once"
         raise ResultError(message)
+    if not any(one is not None and one.seconds for one in (end.sum_sent, end.sum_received)):
+        # It ended, for whatever reason, before anything was counted.
+        return []
     if server is None:
         message = "the server is not known: give it with --server"
         raise ResultError(message)
     return [_test(start, start.timestamp, plan, end, server)]
 
 
+def _is_both_ways(end: End) -> bool:
+    sending = {stream.sender.sender for stream in end.streams if stream.sender is not None} - {None}
+    return end.sum_sent_bidir_reverse is not None or len(sending) > 1
+
+
 def _test(start: Start, time: Time, plan: Plan, end: End, server: Server) -> SpeedTest:
     sent = end.sum_sent or Sum()
     arrived = end.sum_received if end.sum_received is not None and end.sum_received.seconds else sent
-    first_us = _microseconds(time)
+    first_us = _microseconds(time) + round(1e6 * max(0.0, min(plan.omit, 3600.0)))
     last_us = first_us + round(arrived.seconds * 1e6)
     trouble = time_trouble(first_us, last_us)
     if trouble:

@@ -7,11 +7,12 @@ import datetime
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from brimful.discards.compression import bare_name
 from brimful.discards.speed_tests.clients import name_clients, settle_clients
 from brimful.discards.speed_tests.completing import Matches, Traces
 from brimful.discards.speed_tests.merging import Collector, Merged
@@ -21,9 +22,7 @@ from brimful.discards.speed_tests.traces import Trace
 from brimful.discards.store import Store
 from brimful.errors import UsageError
 
-if TYPE_CHECKING:
-    pass
-
+_ENDINGS = f"{', '.join(KNOWN[:-1])} or {KNOWN[-1]}, compressed or not"
 BATCH_TESTS = 20_000
 MERGE_TRACES = 200_000
 MERGE_ROWS = 5_000_000
@@ -109,21 +108,24 @@ def find_sources(paths: list[Path]) -> list[Path]:
     Raises
     ------
     UsageError
-        When one is not there, or a directory has none.
+        When one is not there, a directory has none, or a name says nothing.
     """
     found: list[Path] = []
     for path in paths:
         if path.is_dir():
-            inside = sorted(file for file in path.rglob("*") if file.name.endswith(KNOWN) and file.is_file())
+            inside = sorted(file for file in path.rglob("*") if bare_name(file.name).endswith(KNOWN) and file.is_file())
             if not inside:
-                message = f"{path}: no file in it ends in {', '.join(KNOWN)}"
+                message = f"{path}: no file in it ends in {_ENDINGS}"
                 raise UsageError(message)
             found += inside
         elif not path.exists():
             message = f"{path}: is not there"
             raise UsageError(message)
-        else:
+        elif bare_name(path.name).endswith(KNOWN):
             found.append(path)
+        else:
+            message = f"{path}: cannot tell what it holds; the name must end in {_ENDINGS}"
+            raise UsageError(message)
     return found
 
 

@@ -205,13 +205,20 @@ def find_column(name: str, columns: list[str]) -> str | None:
     'connection_spec.data_direction'
     """
     parts = name.split(".")
-    for first in range(len(parts)):
-        for joint in (".", "_"):
-            if (candidate := joint.join(parts[first:])) in columns:
-                return candidate
+    candidates = [joint.join(parts[first:]) for first in range(len(parts)) for joint in (".", "_")]
+    found = next((candidate for candidate in candidates if candidate in columns), None)
+    if found is not None:
+        return found
+    # Some databases write all names in capitals.
+    lowered: dict[str, str] = {}
+    for column in columns:
+        lowered.setdefault(column.lower(), column)
+    found = next((lowered[candidate.lower()] for candidate in candidates if candidate.lower() in lowered), None)
+    if found is not None:
+        return found
     # A table within another has the names of that before its own.
-    endings = (f".{name}", f"_{name.replace('.', '_')}")
-    return next((column for column in columns if column.endswith(endings)), None)
+    endings = (f".{name}".lower(), f"_{name.replace('.', '_')}".lower())
+    return next((column for low, column in lowered.items() if low.endswith(endings)), None)
 
 
 def choose_mappings(columns: list[str]) -> tuple[Mapping, ...] | None:
@@ -226,3 +233,9 @@ def missing_columns(mapping: Mapping, columns: list[str]) -> list[str]:
     """Give the columns that a mapping needs and a table does not have."""
     needed = [name for source in mapping.values() if not source.optional for name in source.names]
     return [name for name in needed if find_column(name, columns) is None]
+
+
+def needed_columns(mappings: tuple[Mapping, ...], columns: list[str]) -> set[str]:
+    """Give the columns of a table that mappings read."""
+    names = (name for mapping in mappings for source in mapping.values() for name in source.names)
+    return {column for name in names if (column := find_column(name, columns)) is not None}

@@ -7,11 +7,12 @@ import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, TypeAlias
+from typing import TypeAlias
 
 import pyarrow as pa
 
-from brimful.discards.archives import ARCHIVES, EMPTY, Place, Readable, Unread, WholeLines, walk
+from brimful.discards.archives import ARCHIVES, EMPTY, Place, Unread, WholeLines, walk
+from brimful.discards.compression import AsFile, Readable, bare_name, without_ending
 from brimful.discards.speed_tests import sidestream
 from brimful.discards.speed_tests.documents import read_documents
 from brimful.discards.speed_tests.mapping import Mapping
@@ -22,16 +23,14 @@ from brimful.discards.speed_tests.table_files import read_csv, read_parquet
 from brimful.discards.speed_tests.traces import ENDING as TRACE_ENDING
 from brimful.discards.speed_tests.traces import Trace, read_trace
 
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer as Buffer
-
 DOCUMENTS = (".json", ".jsonl", ".ndjson")
-TABLES = (".csv", ".parquet")
-LINES = (".jsonl", ".ndjson", ".csv")
+CSV = (".csv", ".tsv")
+LINES = (*DOCUMENTS, *CSV)
 """What is good up to the line in which a file is damaged."""
 SNAPLOGS = tuple(ENDINGS)
-LEAVES = (*DOCUMENTS, *TABLES, *SNAPLOGS, TRACE_ENDING, sidestream.ENDING)
-KNOWN = (*LEAVES, *(f"{ending}.gz" for ending in LEAVES), *ARCHIVES)
+LEAVES = (*LINES, ".parquet", *SNAPLOGS, sidestream.ENDING)
+KNOWN = (*LEAVES, *ARCHIVES)
+"""How the names of sources end, compressed or not."""
 BUFFER_BYTES = 1 << 18
 
 Found: TypeAlias = SpeedTest | Trace | pa.Table
@@ -78,19 +77,20 @@ class Settings:
         }
 
 
-def read_source(path: Path, file: BinaryIO, settings: Settings, tally: Tally) -> Iterator[Found]:
+def read_source(path: Path, file: io.BufferedReader, settings: Settings, tally: Tally) -> Iterator[Found]:
     """Give what a source has in it; what cannot be read goes to the tally."""
 
     def read_leaf(place: Place, stream: Readable) -> Iterator[Found]:
-        if not place.name.removesuffix(".gz").endswith(LINES):
-            yield from _read_leaf(place, io.BufferedReader(_Stream(stream), BUFFER_BYTES), settings, tally)
+        # Of a trace, what it ends with counts.
+        if _is_trace(place) or not bare_name(place.name).endswith(LINES):
+            yield from _read_leaf(place, io.BufferedReader(AsFile(stream), BUFFER_BYTES), settings, tally)
             return
         lines = WholeLines(stream)
         yield from _read_leaf(place, io.BufferedReader(lines, BUFFER_BYTES), settings, tally)
         if lines.damage is not None:
             raise lines.damage
 
-    if path.name.endswith(".parquet"):
+    if path.name.lower().endswith(".parquet"):
         # Its description is at its end: it is not read in order.
         found = _read_leaf(Place(str(path), "", path.name, 0), file, settings, tally)
     else:
@@ -106,7 +106,7 @@ def read_source(path: Path, file: BinaryIO, settings: Settings, tally: Tally) ->
             tally.reject(one.reason, member=one.member)
 
 
-def _read_leaf(place: Place, file: BinaryIO, settings: Settings, tally: Tally) -> Iterator[Found]:
+def _read_leaf(place: Place, file: io.BufferedReader, settings: Settings, tally: Tally) -> Iterator[Found]:
     before = tally.results
     yield from _read_content(place, file, settings, tally)
     if tally.results == before:
@@ -114,10 +114,16 @@ def _read_leaf(place: Place, file: BinaryIO, settings: Settings, tally: Tally) -
         tally.empty += 1
 
 
-def _read_content(place: Place, file: BinaryIO, settings: Settings, tally: Tally) -> Iterator[Found]:
+def _is_trace(place: Place) -> bool:
+    return place.name.endswith(TRACE_ENDING)
+
+
+def _read_content(place: Place, file: io.BufferedReader, settings: Settings, tally: Tally) -> Iterator[Found]:
     server = find_server(f"{Path(place.source).name}/{place.member}") or settings.server
-    name = place.name.removesuffix(".gz")
-    if name.endswith(DOCUMENTS):
+    name = bare_name(place.name)
+    if _is_trace(place):
+        yield from read_trace(file, place.member, server, tally)
+    elif name.endswith(DOCUMENTS):
         lines_alone = name.endswith((".jsonl", ".ndjson"))
         yield from read_documents(
             file,
@@ -129,30 +135,17 @@ def _read_content(place: Place, file: BinaryIO, settings: Settings, tally: Tally
             zone=settings.zone,
         )
     elif name.endswith(SNAPLOGS):
-        yield from read_snaplog(file, name, place.member, server, tally)
-    elif name.endswith(TRACE_ENDING):
-        yield from read_trace(file, place.member, server, tally)
+        yield from read_snaplog(file, without_ending(place.name), place.member, server, tally)
     elif name.endswith(sidestream.ENDING):
         yield from sidestream.read_connections(file, place.member, server, tally)
-    elif name.endswith(".csv"):
+    elif name.endswith(CSV):
         yield from read_csv(file, settings.mappings, server, tally, member=place.member, zone=settings.zone)
     else:
-        content = io.BytesIO(file.read()) if place.member else file
-        yield from read_parquet(content, settings.mappings, server, tally, member=place.member, zone=settings.zone)
-
-
-class _Stream(io.RawIOBase):
-    """What an archive holds, as a file."""
-
-    def __init__(self, stream: Readable) -> None:
-        super().__init__()
-        self._stream = stream
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Buffer) -> int:
-        into = memoryview(buffer)
-        block = self._stream.read(len(into))
-        into[: len(block)] = block
-        return len(block)
+        yield from read_parquet(
+            io.BytesIO(file.read()) if place.member else file,
+            settings.mappings,
+            server,
+            tally,
+            member=place.member,
+            zone=settings.zone,
+        )

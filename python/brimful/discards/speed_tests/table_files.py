@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator
+import io
+from collections.abc import Collection, Iterator
 from typing import BinaryIO, NamedTuple
 
 import numpy as np
@@ -12,9 +12,12 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from brimful.discards.speed_tests.mapping import BUILT_IN, Mapping, choose_mappings, missing_columns
+from brimful.discards import table_texts
+from brimful.discards.speed_tests.mapping import BUILT_IN, Mapping, choose_mappings, missing_columns, needed_columns
 from brimful.discards.speed_tests.rows import Server, Tally
 from brimful.discards.speed_tests.tables import read_table
+from brimful.discards.table_texts import Layout, as_words, fields
+from brimful.discards.texts import decoded
 
 BLOCK_BYTES = 1 << 23
 """Of a CSV file that are parsed at a time."""
@@ -30,7 +33,7 @@ class Block(NamedTuple):
 
 
 def read_csv(
-    file: BinaryIO,
+    file: io.BufferedReader,
     mappings: tuple[Mapping, ...] | None,
     server: Server | None,
     tally: Tally,
@@ -38,18 +41,17 @@ def read_csv(
     member: str,
     zone: str | None = None,
 ) -> Iterator[pa.Table]:
-    """Give the tests in a file of comma-separated values with a header line."""
-    header = file.readline(MAX_LINE_BYTES)
-    names = _fields(header.decode("utf-8-sig", errors="replace").rstrip("\r\n"))
-    if not header.strip():
+    """Give the tests in a table in text with a header line."""
+    file = table_texts.opened(file)
+    layout = table_texts.read_layout(file)
+    if not layout.names:
         tally.results += 1
         tally.empty += 1
         return
-    if not names or len(set(names)) < len(names):
-        tally.results += 1
-        tally.reject("has a header that names no columns, or one twice", member=member, line=1)
-        return
-    yield from _read_blocks(_csv_blocks(file, names, tally, member), mappings, server, tally, member=member, zone=zone)
+    twice = {name for name in layout.names if layout.names.count(name) > 1}
+    layout = layout._replace(names=table_texts.each_once(layout.names))
+    blocks = _csv_blocks(file, layout, tally, member)
+    yield from _read_blocks(blocks, mappings, server, tally, member=member, zone=zone, twice=twice)
 
 
 def read_parquet(
@@ -78,64 +80,58 @@ def _parquet_blocks(parquet: pq.ParquetFile) -> Iterator[Block]:
         first += batch.num_rows
 
 
-def _csv_blocks(file: BinaryIO, names: list[str], tally: Tally, member: str) -> Iterator[Block]:
-    first = 2
+def _csv_blocks(file: BinaryIO, layout: Layout, tally: Tally, member: str) -> Iterator[Block]:
+    first = layout.lines + 1
     while content := file.read(BLOCK_BYTES):
         content += file.readline(MAX_LINE_BYTES)
         if not content.endswith(b"\n"):
             content += b"\n"
-        block, refused = _parse(content, names)
+        block, refused = _parse(content, layout)
         for number in refused:
-            line = content.split(b"\n")[number].decode(errors="replace")
+            line = decoded(content.split(b"\n")[number])
             tally.results += 1
             tally.reject("has another number of columns than the header", member=member, line=first + number, text=line)
         yield Block(block.rows, block.numbers + first)
         first += content.count(b"\n")
 
 
-def _parse(content: bytes, names: list[str]) -> tuple[Block, list[int]]:
+def _parse(content: bytes, layout: Layout) -> tuple[Block, list[int]]:
     """Give the rows in whole lines, and the numbers of the lines that are none."""
+    names, delimiter = layout.names, layout.delimiter
     try:
         rows = pa_csv.read_csv(
             pa.BufferReader(content),
             read_options=pa_csv.ReadOptions(column_names=names, block_size=2 * BLOCK_BYTES, use_threads=False),
+            parse_options=pa_csv.ParseOptions(delimiter=delimiter),
             # All as words: one that is no number must not cost the others.
             convert_options=pa_csv.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=True, null_values=[""]
             ),
         )
     except pa.ArrowInvalid:
-        return _parse_lines(content, names)
+        return _parse_lines(content, layout)
     # A quote that is not closed swallows the lines after it.
     if rows.num_rows != content.count(b"\n"):
-        return _parse_lines(content, names)
-    return Block(rows, np.arange(rows.num_rows)), []
+        return _parse_lines(content, layout)
+    return Block(as_words(rows, delimiter), np.arange(rows.num_rows)), []
 
 
-def _parse_lines(content: bytes, names: list[str]) -> tuple[Block, list[int]]:
+def _parse_lines(content: bytes, layout: Layout) -> tuple[Block, list[int]]:
     """Parse each line by itself: none can cost another, whatever quotes and octets are in it."""
     kept, numbers, refused = [], [], []
     for number, line in enumerate(content.split(b"\n")[:-1]):
-        text = line.decode(errors="replace").rstrip("\r")
+        text = decoded(line).rstrip("\r")
         if not text:
             continue
-        fields = _fields(text)
-        if len(fields) == len(names):
-            kept.append([one or None for one in fields])
+        cells = fields(text, layout.delimiter)
+        if len(cells) == len(layout.names):
+            kept.append([one or None for one in cells])
             numbers.append(number)
         else:
             refused.append(number)
-    columns = zip(*kept, strict=True) if kept else [()] * len(names)
-    rows = pa.table([pa.array(column, pa.string()) for column in columns], names=names)
-    return Block(rows, np.array(numbers, dtype=np.int64)), refused
-
-
-def _fields(line: str) -> list[str]:
-    """Take a line apart; there is nothing in one that is none."""
-    try:
-        return next(csv.reader([line], strict=True), [])
-    except csv.Error:
-        return []
+    columns = zip(*kept, strict=True) if kept else [()] * len(layout.names)
+    rows = pa.table([pa.array(column, pa.string()) for column in columns], names=layout.names)
+    return Block(as_words(rows, layout.delimiter), np.array(numbers, dtype=np.int64)), refused
 
 
 def _read_blocks(
@@ -146,6 +142,7 @@ def _read_blocks(
     *,
     member: str,
     zone: str | None,
+    twice: Collection[str] = (),
 ) -> Iterator[pa.Table]:
     for block in blocks:
         count = block.rows.num_rows
@@ -158,6 +155,9 @@ def _read_blocks(
         elif missing:
             tally.results += count
             tally.reject(f"has no column {', '.join(missing)}", member=member, count=count)
+        elif doubled := sorted(needed_columns(chosen, columns) & set(twice)):
+            tally.results += count
+            tally.reject(f"has two columns called {doubled[0]}", member=member, count=count)
         else:
             yield from read_table(block.rows, block.numbers, chosen, server, tally, member=member, zone=zone)
 

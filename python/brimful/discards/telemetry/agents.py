@@ -1,12 +1,11 @@
 """Counters of interfaces as agents and their databases write them, turned into series of Prometheus.
 
-Telegraf's JSON (a poll a line, or ``metrics`` in a list), InfluxDB's annotated CSV (``_time``, ``_field``, ``_value``)
-and tables with a column for each counter that is named as in IF-MIB.
+Telegraf's JSON (polls, or ``metrics`` in a list), InfluxDB's line protocol, answers and CSV (annotated: ``_time``,
+``_field``, ``_value``), and tables with a column for each counter that is named as in IF-MIB.
 """
 
 from __future__ import annotations
 
-import csv
 import io
 import re
 from collections import Counter
@@ -16,24 +15,32 @@ from typing import Any
 
 import msgspec
 
-from brimful.discards.archives import WholeLines, uncompressed
-from brimful.discards.telemetry.columns import Decoded
+from brimful.discards import table_texts
+from brimful.discards.archives import WholeLines
+from brimful.discards.compression import bare_name, uncompressed
+from brimful.discards.json_texts import documents, first_object
+from brimful.discards.telemetry.columns import Decoded, Refused
 from brimful.discards.telemetry.seen import Series
 from brimful.discards.telemetry.series import COUNTER, PAUSES, read_series
-from brimful.discards.telemetry.source import Source
-from brimful.discards.texts import as_utf8, encoding_of
+from brimful.discards.telemetry.source import Source, UnreadableError
+from brimful.discards.texts import decoded
 from brimful.discards.times import DOUBTFUL, parse_local
 
-_DEVICE = ("instance", "agent_host", "sysName", "hostname", "device", "host")
-"""Tags that name the device, the best first: ``host`` is often the one that polls."""
 _TIMES = ("_time", "time", "timestamp")
 _NOT_TAGS = {*_TIMES, "_value", "_field", "_start", "_stop", "_measurement", "result", "table", ""}
-_UNITS = ((10**17, 1e9), (10**14, 1e6), (10**11, 1e3))
-"""From this number on, a time is in this many parts of a second: agents write the unit of their configuration."""
 _COUNTERS = re.compile(f"{COUNTER.pattern}|{PAUSES.pattern}|sysUpTime")
+_HEADER_WITHIN = 10
+"""Lines."""
+_NONE = "has no counters of interfaces with the names of IF-MIB, such as ifOutDiscards"
+_POINT = re.compile(r"((?:\\.|[^\\ ,])+)((?:,(?:\\.|[^\\ ])*)?) (.+?)(?: (-?[0-9]+))?")
+_TAG = re.compile(r"((?:\\.|[^\\,=])+)=((?:\\.|[^\\,])*)")
+_FIELD = re.compile(r'((?:\\.|[^\\,=])+)=("(?:\\.|[^"\\])*"|[^,]*)')
+_ESCAPED = re.compile(r"\\([ ,=])")
 
 Sample = tuple[dict[str, str], str, str, str]
 """Labels, name of the counter, time and value."""
+Problem = tuple[int, str, str]
+"""A line that is none: number, reason and text."""
 
 
 def recognises(path: Path) -> bool:
@@ -45,7 +52,11 @@ def recognises(path: Path) -> bool:
         When it is not in the encoding that it says.
     """
     with path.open("rb") as file:
-        return _is_known(_begin(WholeLines(uncompressed(file))), is_table=".csv" in path.name)
+        stream = uncompressed(file)
+        if ".csv" in (name := bare_name(path.name)) or ".tsv" in name:
+            return _is_table(_text_of(WholeLines(stream)))
+        found = first_object(stream) or {}
+        return "metrics" in found or "results" in found or {"fields", "tags"} <= found.keys()
 
 
 def read_agents(source: Source) -> Iterator[Decoded]:
@@ -55,50 +66,57 @@ def read_agents(source: Source) -> Iterator[Decoded]:
     ------
     UnicodeDecodeError
         When it is not in the encoding that it says.
+    UnreadableError
+        When there are none.
     DamagedError
         When it is damaged; what was given before is good.
     """
-    return read_samples(source, _table if ".csv" in source.path.name else _documents)
+    is_table = bare_name(source.path.name).endswith((".csv", ".tsv"))
+    return read_samples(source, _table if is_table else _documents)
 
 
-def read_samples(source: Source, samples: Callable[[bytes], Iterator[Sample]]) -> Iterator[Decoded]:
+def read_points(source: Source) -> Iterator[Decoded]:
+    """Read the series in line protocol; raises what `read_agents` does."""
+    return read_samples(source, _points)
+
+
+def read_samples(
+    source: Source, samples: Callable[[io.BufferedReader, list[Problem]], Iterator[Sample]]
+) -> Iterator[Decoded]:
     """Read the series that a text has samples of; raises what `read_agents` does."""
-    with source.path.open("rb") as file:
-        lines = WholeLines(uncompressed(file))
-        content = _begin(lines) + lines.read()
     points: dict[tuple[tuple[str, str], ...], list[tuple[float, str]]] = {}
     doubtful = 0
-    for tags, name, at, value in samples(content):
-        seconds = _seconds(at, source.reading.zone)
-        if seconds is None:
-            doubtful += 1
-            continue
-        labels = {key: tag for key, tag in tags.items() if tag and key not in _NOT_TAGS}
-        labels["instance"] = next((labels[key] for key in _DEVICE if labels.get(key)), "")
-        labels["__name__"] = name
-        points.setdefault(tuple(sorted(labels.items())), []).append((seconds, value))
+    problems: list[Problem] = []
+    with source.path.open("rb") as file:
+        lines = WholeLines(uncompressed(file))
+        for tags, name, at, value in samples(_text_of(lines), problems):
+            seconds = _seconds(at, source.reading.zone)
+            if seconds is None:
+                doubtful += 1
+                continue
+            labels = {key: tag for key, tag in tags.items() if tag and key not in _NOT_TAGS} | {"__name__": name}
+            points.setdefault(tuple(sorted(labels.items())), []).append((seconds, value))
+    if lines.damage is None and not (points or doubtful):
+        raise UnreadableError(problems[0][1] if problems else _NONE)
     found = [Series(dict(labels), sorted(values, key=lambda one: one[0])) for labels, values in points.items()]
-    yield Decoded(left_out=Counter({f"time {DOUBTFUL}, or none": doubtful} if doubtful else {}))
+    yield Decoded(
+        lines=len(problems),
+        refused=[Refused(str(source.path), "", *problem) for problem in problems],
+        left_out=Counter({f"time {DOUBTFUL}, or none": doubtful} if doubtful else {}),
+    )
     yield from read_series(found, source)
     if lines.damage is not None:
         raise lines.damage
 
 
-def _begin(lines: WholeLines) -> bytes:
-    begin = lines.read(1 << 16)
-    if encoding_of(begin)[0] != "utf-8":
-        # Lines do not end where they seem to.
-        begin += lines.read()
-    return as_utf8(begin)
+def _text_of(lines: WholeLines) -> io.BufferedReader:
+    return table_texts.opened(io.BufferedReader(lines, 1 << 20))
 
 
-def _is_known(begin: bytes, *, is_table: bool) -> bool:
-    text = begin.decode(errors="replace")
-    if not is_table:
-        first = text.lstrip()[:4000]
-        return '"fields"' in first and ('"tags"' in first or '"metrics"' in first)
-    for line in text.splitlines()[:10]:
-        names = set(next(csv.reader([line]), []))
+def _is_table(text: io.BufferedReader) -> bool:
+    for _ in range(_HEADER_WITHIN):
+        header = decoded(text.readline())
+        names = {name.strip() for name in table_texts.fields(header.strip(), table_texts.delimiter_of(header))}
         if {"_time", "_value", "_field"} <= names:
             return True
         if names & set(_TIMES) and any(_COUNTERS.fullmatch(name) for name in names):
@@ -106,46 +124,93 @@ def _is_known(begin: bytes, *, is_table: bool) -> bool:
     return False
 
 
-def _table(content: bytes) -> Iterator[Sample]:
+def _table(text: io.BufferedReader, _problems: list[Problem]) -> Iterator[Sample]:
     names: list[str] = []
-    for cells in csv.reader(io.StringIO(content.decode(errors="replace"))):
+    delimiter = ""
+    for line in text:
+        row_text = decoded(line).strip("\r\n")
         # Each table of an annotated file has its own names, behind lines of annotations.
-        if not cells or cells[0].startswith("#"):
+        if not row_text or row_text.startswith("#"):
             names = []
             continue
+        if not names:
+            delimiter = table_texts.delimiter_of(row_text)
+        cells = next(table_texts.parted([row_text], delimiter), [])
         if not names:
             names = [cell.strip() for cell in cells]
             continue
         row = dict(zip(names, cells, strict=False))
+        # A column of InfluxDB 1.
+        row |= dict(_TAG.findall(row.pop("tags", "")))
         at = next((row[name] for name in _TIMES if row.get(name)), "")
         if "_field" in row:
             yield row, row["_field"], at, row.get("_value", "")
         else:
             tags = {name: cell for name, cell in row.items() if not _COUNTERS.fullmatch(name)}
             for name in row.keys() - tags.keys():
-                yield tags, name, at, row[name] or "NaN"
+                yield tags, name, at, row[name]
 
 
-def _documents(content: bytes) -> Iterator[Sample]:
-    for line in content.splitlines():
+def _documents(text: io.BufferedReader, problems: list[Problem]) -> Iterator[Sample]:
+    for number, document in documents(text):
         try:
-            document: Any = msgspec.json.decode(line)
-        except msgspec.DecodeError:
+            found: Any = msgspec.json.decode(document or b"")
+            every = list(_polls(found))
+        except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
+            problems.append((number, "is no JSON of Telegraf or InfluxDB", decoded((document or b"")[:1000])))
             continue
-        for one in document.get("metrics", [document]) if isinstance(document, dict) else []:
-            tags = {str(key): str(tag) for key, tag in (one.get("tags") or {}).items()}
-            for name, value in (one.get("fields") or {}).items():
-                if _COUNTERS.fullmatch(name):
-                    yield tags, name, str(one.get("timestamp", "")), str(value)
+        yield from every
+
+
+def _polls(found: Any) -> Iterator[Sample]:  # noqa: ANN401  # Of any form: a wrong one raises.
+    if isinstance(found, list):
+        for one in found:
+            yield from _polls(one)
+    elif "metrics" in found:
+        yield from _polls(found["metrics"])
+    elif "results" in found:
+        for series in (one for result in found["results"] for one in result.get("series", [])):
+            for values in series["values"]:
+                row = dict(zip(series["columns"], values, strict=True))
+                tags = {name: str(cell) for name, cell in row.items() if not _COUNTERS.fullmatch(name)}
+                yield from _counters_of(tags | series.get("tags", {}), row, row["time"])
+    else:
+        tags = {str(key): str(tag) for key, tag in (found.get("tags") or {}).items()}
+        yield from _counters_of(tags, found.get("fields") or {}, found.get("timestamp", ""))
+
+
+def _counters_of(tags: dict[str, str], row: dict[str, Any], at: object) -> Iterator[Sample]:
+    for name, value in row.items():
+        if _COUNTERS.fullmatch(name):
+            yield tags, name, str(at), str(value)
+
+
+def _points(text: io.BufferedReader, problems: list[Problem]) -> Iterator[Sample]:
+    for number, line in enumerate(text, start=1):
+        point = decoded(line).strip()
+        if not point or point.startswith("#"):
+            continue
+        match = _POINT.fullmatch(point)
+        if match is None:
+            problems.append((number, "is no line of InfluxDB: measurement,tags fields time", point[:1000]))
+            continue
+        tags = {_plain(key): _plain(tag) for key, tag in _TAG.findall(match[2])}
+        for key, value in _FIELD.findall(match[3]):
+            name = match[1] if key == "value" else _plain(key)
+            if _COUNTERS.fullmatch(name):
+                yield tags, name, match[4] or "", value.strip('"').rstrip("iu")
+
+
+def _plain(text: str) -> str:
+    return _ESCAPED.sub(r"\1", text)
 
 
 def _seconds(text: str, zone: str | None) -> float | None:
     try:
-        number = float(text)
+        return float(text)
     except ValueError:
         try:
             us = parse_local(text, zone)
         except (ValueError, OverflowError):
             return None
-        return None if us is None else us / 1e6
-    return number / next((parts for least, parts in _UNITS if number >= least), 1)
+    return None if us is None else us / 1e6

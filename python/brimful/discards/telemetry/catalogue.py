@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from brimful.discards import archives
+from brimful.discards.compression import bare_name
 from brimful.discards.telemetry.source import UnreadableError
 
 
@@ -22,7 +23,7 @@ class Loader(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     endings: tuple[str, ...]
-    """How the names of its files end."""
+    """How the names of its files end, compressed or not."""
     recognises: str | None = None
     """``module:function``, ``(path) -> bool``: whether it reads a file of such a name; without it, it reads all."""
     reader: str
@@ -33,13 +34,13 @@ class Loader(msgspec.Struct, frozen=True, kw_only=True):
     """Which options say how it reads: ``counters``, ``timezone``."""
 
 
-_DOCUMENTS = (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".ndjson.gz")
-_CSV = (".csv", ".csv.gz")
+_DOCUMENTS = (".json", ".jsonl", ".ndjson")
+_CSV = (".csv", ".tsv")
 
 LOADERS: tuple[Loader, ...] = (
     Loader(
         name="DISCO",
-        endings=(*archives.LEAVES, *(f"{leaf}.gz" for leaf in archives.LEAVES), *archives.ARCHIVES),
+        endings=(*archives.LEAVES, *archives.ARCHIVES),
         reader="brimful.discards.telemetry.disco:read_disco",
     ),
     Loader(
@@ -50,14 +51,27 @@ LOADERS: tuple[Loader, ...] = (
         hears=("timezone",),
     ),
     Loader(
+        name="line protocol",
+        endings=(".lp", ".influx"),
+        reader="brimful.discards.telemetry.agents:read_points",
+    ),
+    Loader(
         name="OpenMetrics",
-        endings=(".prom", ".prom.gz", ".openmetrics", ".openmetrics.gz"),
+        endings=(".prom", ".openmetrics"),
         reader="brimful.discards.telemetry.openmetrics:read_text",
         hears=("timezone",),
     ),
     Loader(
         name="tables",
         endings=(*_CSV, ".parquet"),
+        reader="brimful.discards.telemetry.tables:read_table",
+        doubt="brimful.discards.telemetry.tables:doubt_in",
+        hears=("counters", "timezone"),
+    ),
+    Loader(
+        name="tables in JSON",
+        endings=_DOCUMENTS,
+        recognises="brimful.discards.telemetry.row_batches:recognises",
         reader="brimful.discards.telemetry.tables:read_table",
         doubt="brimful.discards.telemetry.tables:doubt_in",
         hears=("counters", "timezone"),
@@ -90,7 +104,9 @@ def loader_of(path: Path) -> Loader:
         When none does.
     """
     for loader in LOADERS:
-        if path.name.endswith(loader.endings) and (loader.recognises is None or named(loader.recognises)(path)):
+        if bare_name(path.name).endswith(loader.endings) and (
+            loader.recognises is None or named(loader.recognises)(path)
+        ):
             return loader
     message = "holds nothing that a file of such a name may hold"
     raise UnreadableError(message)

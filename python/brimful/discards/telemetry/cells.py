@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 
 from brimful.discards.identity import device_of
 from brimful.discards.telemetry.rows import filled, present
-
-_NOTHING = {"", "nan", "null", "none", "\\n", "na", "n/a", "-"}
-"""How databases and people write that there is no value."""
+from brimful.discards.values import NOTHING
 
 
 def devices_of(column: pa.ChunkedArray) -> tuple[list[str], NDArray[np.int64]]:
@@ -41,7 +39,7 @@ def floats_of(column: pa.ChunkedArray) -> NDArray[np.float64]:
 
 
 def _float(text: str | None) -> float:
-    if text is None or text.strip().lower() in _NOTHING:
+    if text is None or text.strip().lower() in NOTHING:
         return np.nan
     try:
         return float(text)
@@ -57,7 +55,10 @@ def counts_of(
     if whole is not None:
         none = np.zeros(len(column), bool)
         return filled(whole), present(whole), none, none.astype(np.uint64)
-    parsed = [_count(cell) for cell in column.to_pylist()]
+    exact = _EXACT.get(column.type, 2**64)
+    parsed = [
+        _NO_COUNT if isinstance(cell, float) and abs(cell) > exact else _count(cell) for cell in column.to_pylist()
+    ]
     number = np.array([0 if one is None or one is _NO_COUNT else max(one, 0) for one in parsed], np.uint64)
     debt = np.array([0 if one is None or one is _NO_COUNT else max(-one, 0) for one in parsed], np.uint64)
     there = np.array([one is not None and one is not _NO_COUNT and one >= 0 for one in parsed], bool)
@@ -82,6 +83,10 @@ def _whole(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
         return None
 
 
+_EXACT = {pa.float16(): 2**11, pa.float32(): 2**24}
+"""Whole numbers above are not what was counted."""
+
+
 class _NoCount(enum.Enum):
     NO_COUNT = enum.auto()
 
@@ -95,7 +100,7 @@ def _count(cell: object) -> int | _NoCount | None:
         text = cell.strip()
         if text.isdecimal() and text.isascii():
             cell = int(text)
-        elif text.lower() in _NOTHING:
+        elif text.lower() in NOTHING:
             return None
         else:
             try:
@@ -104,7 +109,9 @@ def _count(cell: object) -> int | _NoCount | None:
                 return _NO_COUNT
     if cell is None:
         return None
-    if not isinstance(cell, int | float | decimal.Decimal):
+    if isinstance(cell, bytes):
+        return _count(cell.decode(errors="replace"))
+    if not isinstance(cell, int | float | decimal.Decimal) or isinstance(cell, bool):
         return _NO_COUNT
     if math.isnan(cell):
         return None

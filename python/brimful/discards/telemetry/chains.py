@@ -6,7 +6,8 @@ A poll that reads less than the one before has one of these reasons, looked for 
   carry, and within `MOST_DIPS` polls it goes on from where it was. Those polls are left out, and the next one covers
   their time;
 * a reboot: the device says so (``sysUpTime``), or, where it does not say, another counter of the port falls, too;
-* a wrap at 2^32: of a counter that can have 32 bits, in a step that the port can carry and that is like its others;
+* a wrap at 2^32: of a counter that can have 32 bits, in a step that the port can carry and that is like its others.
+  Where polls are too far apart to know that it is only one, nothing of the counter is known;
 * a reset: nothing else is left. What was counted is unknown.
 """
 
@@ -45,7 +46,7 @@ MOST_DIPS = 5
 """This number of polls in a row may read too little before the counter is held to be set back."""
 MOST_FALLS = 0.25
 """Share of polls; what falls more often is no counter."""
-FEWEST_FALLS = 5
+FEWEST_FALLS = 3
 """Before that is said."""
 UPTIME_WRAPS_S = WRAP / 100
 """``sysUpTime`` counts hundredths of a second in 32 bits."""
@@ -159,7 +160,7 @@ def counted(
         dips = _dips(rows, tail, ceilings, falls)
         while True:
             chain = _Chain(rows, tail, dips)
-            rebooted, wrapped = _reasons(chain, boots, ceilings)
+            rebooted, wrapped, like_wraps = _reasons(chain, boots, ceilings)
             # While others were set back, a counter that reads 0 was so, too, however soon it is where it was.
             certain = chain.known & ~dips & ((chain.fell & ~wrapped) | rebooted)
             undone = _overlapping(chain, dips, certain)
@@ -167,8 +168,9 @@ def counted(
                 break
             dips &= ~undone
     else:
-        wrapped = rebooted = dips
-    return _values(chain, dips, wrapped, rebooted, ceilings)
+        wrapped = rebooted = like_wraps = dips
+    several = _may_wrap_more(chain, like_wraps, ceilings)
+    return _values(chain, dips, wrapped, rebooted, several)
 
 
 class _Chain:
@@ -292,16 +294,18 @@ def _boots(uptimes: Rows) -> _Boots:
     return _Boots(np.unique(since), end, since)
 
 
-def _reasons(chain: _Chain, boots: _Boots, ceilings: NDArray[np.float64]) -> tuple[Bools, Bools]:
-    """Say which polls follow a reboot, and which of the others wrapped."""
+def _reasons(chain: _Chain, boots: _Boots, ceilings: NDArray[np.float64]) -> tuple[Bools, Bools, Bools]:
+    """Say which polls follow a reboot, which of the others wrapped, and which may have, were they not so far apart."""
     end, start = chain.end, chain.start_us
     booted = np.searchsorted(boots.booted_us, end) > np.searchsorted(boots.booted_us, start, "right")
     booted &= chain.known & ~chain.since
-    fits = chain.fell & _can_wrap(chain, ceilings)
+    step = (chain.counter + np.uint64(WRAP) - chain.implied).astype(np.float64)
+    fits = chain.fell & _can_wrap(chain, step, ceilings)
     said = _is_said(boots, start, end)
     together = chain.fell & _several(chain.metric, start, end, chain.fell) & ~said
     rebooted = booted | together | ((chain.rows["flags"] & int(Flag.REPLACED)) != 0)
-    return rebooted, fits & ~rebooted
+    fits &= ~rebooted
+    return rebooted, fits & (step <= MAX_WRAP_STEP), fits
 
 
 def _is_said(boots: _Boots, start: Times, end: Times) -> Bools:
@@ -325,14 +329,12 @@ def _several(metric: NDArray[np.int16], start: Times, end: Times, fell: Bools) -
     return joint
 
 
-def _can_wrap(chain: _Chain, ceilings: NDArray[np.float64]) -> Bools:
+def _can_wrap(chain: _Chain, step: NDArray[np.float64], ceilings: NDArray[np.float64]) -> Bools:
     """Say for which polls a wrap at 2^32 is a step like the others of their counter."""
     rows = chain.rows
     metric, counter = rows["metric"], rows["counter"]
     wide, _ = widths(rows, chain.before, chain.known)
-    step = (counter + np.uint64(WRAP) - chain.implied).astype(np.float64)
-    fits = chain.backwards & ~wide & (chain.implied < WRAP)
-    fits &= step <= np.minimum(ceilings[metric] * chain.span_s, MAX_WRAP_STEP)
+    fits = chain.backwards & ~wide & (chain.implied < WRAP) & (step <= ceilings[metric] * chain.span_s)
     steady = chain.known & ~chain.backwards & ~chain.fell & ~chain.since & (chain.start_us < rows["end_us"] - 1)
     rates = np.zeros(len(METRICS))
     if steady.any():
@@ -378,12 +380,11 @@ def _overlapping(chain: _Chain, dips: Bools, certain: Bools) -> Bools:
 
 
 def _values(
-    chain: _Chain, dips: Bools, wrapped: Bools, rebooted: Bools, ceilings: NDArray[np.float64]
+    chain: _Chain, dips: Bools, wrapped: Bools, rebooted: Bools, several: Bools
 ) -> tuple[Times, NDArray[np.float64], NDArray[np.int16]]:
     end, counter = chain.end, chain.counter
     step = counter + np.uint64(WRAP) - chain.implied
-    several = _may_wrap_more(chain, wrapped, ceilings) & ~dips & ~rebooted & ~chain.since
-    several &= chain.known | ~chain.absolute
+    several = several & ~dips & ~rebooted & ~chain.since & (chain.known | ~chain.absolute)
     reset = ~dips & ~wrapped & ~several & (chain.fell | rebooted)
     sawtooth = _falls_too_often(chain, reset) & ~dips & ~reset
     unknown = dips | reset | several | sawtooth | (chain.absolute & ~chain.known)
@@ -404,16 +405,16 @@ def _values(
     return chain.start_us, value, flags.astype(np.int16)
 
 
-def _may_wrap_more(chain: _Chain, wrapped: Bools, ceilings: NDArray[np.float64]) -> Bools:
+def _may_wrap_more(chain: _Chain, like_wraps: Bools, ceilings: NDArray[np.float64]) -> Bools:
     """Say in which intervals a counter of 32 bits can have begun again more than once.
 
     Of counters that have no wide twin (discards, errors, pauses) this is not asked: what they count is rare.
     """
     metric = chain.metric
-    if not wrapped.any() and not (chain.rows["flags"] & int(Flag.NARROW)).any():
+    if not like_wraps.any() and not (chain.rows["flags"] & int(Flag.NARROW)).any():
         return np.zeros(len(metric), bool)
     wide, narrow = widths(chain.rows, chain.before, chain.known)
-    narrow = narrow | (~wide & (np.bincount(metric[wrapped], minlength=len(METRICS)) > 0)[metric])
+    narrow = narrow | (~wide & (np.bincount(metric[like_wraps], minlength=len(METRICS)) > 0)[metric])
     more: Bools = narrow & _HAS_64_BITS[metric] & (ceilings[metric] * chain.span_s >= WRAP)
     return more
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from brimful.discards import archives
 from brimful.discards.archives import Piece, Unread
+from brimful.discards.compression import bare_name
 from brimful.discards.telemetry.columns import Columns, Decoded, Refused, sort_out
 from brimful.discards.telemetry.regular import read_regular
 from brimful.discards.telemetry.rows import as_numbers
@@ -79,7 +80,7 @@ def read_disco(source: Source) -> Iterator[Piece | Unread]:
 
 def is_second(name: str) -> bool:
     """Give the generation of a file by its name: nothing in it says so."""
-    return name.endswith(".jsonl")
+    return bare_name(name).endswith(".jsonl")
 
 
 def decode(pieces: list[Piece], latest_s: float) -> Decoded:

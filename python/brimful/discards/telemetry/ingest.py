@@ -14,7 +14,7 @@ from typing import BinaryIO, Protocol
 
 import msgspec
 
-from brimful.discards.archives import Piece, Unread
+from brimful.discards.archives import EMPTY, Piece, Unread
 from brimful.discards.capacities import Capacities
 from brimful.discards.schema import Flag
 from brimful.discards.store import Partition, Store
@@ -252,6 +252,9 @@ class _Ingest:
     ) -> Iterator[Piece | Decoded | Unread]:
         """Give what the loader of a source reads in it; ``noted`` gets what to note of it."""
         rows = 0
+        if not _size(path):
+            yield Unread(str(path), "", EMPTY)
+            return
         try:
             loader = catalogue.loader_of(path)
             for found in catalogue.named(loader.reader)(Source(path, stream, self.reading, self.seen)):

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 BRIDGED = "differences below zero that the next one makes up for: both count as one"
 SET_BACK = "differences below zero: a counter was set back"
 """Why samples are left out."""
+FEWEST_PAIRS, MOST_PAIRS = 3, 0.25
+"""Of this number of times with two numbers on, in a larger share of all times, these are two ports."""
 
 
 def bridge(
@@ -51,6 +53,41 @@ def bridge(
     if rows:
         found[SET_BACK] += rows
     return number, found
+
+
+def doubled(
+    ways: NDArray[np.int64],
+    seconds: NDArray[np.float64],
+    good: NDArray[np.bool_],
+    counts: Sequence[tuple[NDArray[np.uint64], NDArray[np.bool_], NDArray[np.bool_], NDArray[np.uint64]]],
+) -> NDArray[np.bool_]:
+    """Say which rows are of two ports under one name: they have two numbers at more than a quarter of their times.
+
+    Parameters
+    ----------
+    ways
+        Which port and direction each row is of.
+    seconds
+        When each row was, in Unix seconds.
+    good
+        Rows that are looked at.
+    counts
+        Of each column, as `cells.counts_of` gives them.
+    """
+    rows = np.flatnonzero(good)
+    order = rows[np.lexsort((seconds[rows], ways[rows]))]
+    before, after = order[:-1], order[1:]
+    again = (ways[after] == ways[before]) & (seconds[after] == seconds[before])
+    if not again.any():
+        return np.zeros(len(good), bool)
+    differs = np.logical_or.reduce(
+        [there[after] & there[before] & (number[after] != number[before]) for number, there, _, _ in counts]
+    )
+    most = int(ways.max()) + 1
+    pairs = np.bincount(ways[after], again & differs, most)
+    times = np.bincount(ways[order], minlength=most) - np.bincount(ways[after], again, most)
+    found: NDArray[np.bool_] = good & ((pairs >= FEWEST_PAIRS) & (pairs > MOST_PAIRS * times))[ways]
+    return found
 
 
 def renamed(

@@ -9,16 +9,18 @@ from typing import Any
 
 import msgspec
 
-from brimful.discards.identity import PORT_LABELS, device_of
+from brimful.discards.identity import PORT_LABELS, device_in
 from brimful.discards.schema import Flag
 from brimful.discards.telemetry.renames import Key, Span, joined
 
+Value = str | int | float | None
+
 
 class Series(msgspec.Struct):
-    """What was sampled under one set of labels: times in Unix seconds, and values as text."""
+    """What was sampled under one set of labels: times in Unix seconds, and values as they were written."""
 
     metric: dict[str, str]
-    values: list[tuple[float, str]]
+    values: list[tuple[float, Value]]
 
 
 @dataclass
@@ -90,4 +92,4 @@ class Seen:
 def place_of(labels: dict[str, str]) -> tuple[str, str]:
     """Give device and port."""
     port = next((labels[label] for label in PORT_LABELS if labels.get(label)), "")
-    return device_of(labels.get("instance", "")), port
+    return device_in(labels), port

@@ -10,16 +10,20 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.discards.identity import PORT_LABELS, device_of, is_name
+from brimful.discards.identity import PORT_LABELS, device_in, is_name
 from brimful.discards.schema import Flag
 from brimful.discards.telemetry.columns import MISSING, UNIT_REASONS, Decoded, Refused, put, wrong_clocks
 from brimful.discards.telemetry.renames import follow
 from brimful.discards.telemetry.rows import ABSOLUTE, CODES, FIXED, UPTIME, Rows, empty_rows
-from brimful.discards.telemetry.seen import Known, Seen, Series, place_of
+from brimful.discards.telemetry.seen import Known, Seen, Series, Value, place_of
 from brimful.discards.telemetry.source import Source
+from brimful.discards.times import unix_parts
+from brimful.discards.values import NOTHING
 
-COUNTER = re.compile(r"if(HC)?(In|Out)(Octets|UcastPkts|MulticastPkts|BroadcastPkts|Discards|Errors)")
-PAUSES = re.compile(r"dot3(HC)?(In|Out)(Pause)Frames")
+_OF = r"(?:(?:snmp|interface|ifTable|ifXTable)_|IF-MIB::)?"
+"""What some agents put before the name of a counter."""
+COUNTER = re.compile(_OF + r"if(HC)?(In|Out)(Octets|UcastPkts|MulticastPkts|BroadcastPkts|Discards|Errors)(?:_total)?")
+PAUSES = re.compile(_OF + r"dot3(HC)?(In|Out)(Pause)Frames(?:_total)?")
 _TYPES = {"Octets": "octets", "UcastPkts": "unicast", "MulticastPkts": "multicast", "BroadcastPkts": "broadcast"}
 _UPTIMES = ("sysUpTime", "hrSystemUptime")
 """In hundredths of a second."""
@@ -40,6 +44,7 @@ def read_series(every: list[Series], source: Source) -> Iterator[Decoded]:
     known: list[Known] = []
     ages: list[tuple[int, Series]] = []
     for number, series in enumerate(every, 1):
+        series.values = _in_seconds(series.values)
         if series.metric.get("__name__") in _UPTIMES:
             ages.append((number, series))
             continue
@@ -69,7 +74,7 @@ def read_series(every: list[Series], source: Source) -> Iterator[Decoded]:
         yield part
     places = sorted({one.place for one in known})
     for number, series in ages:
-        device = device_of(series.metric.get("instance", ""))
+        device = device_in(series.metric)
         part = Decoded()
         of_device = [place for place in places if place[0] == device]
         if not of_device:
@@ -79,6 +84,14 @@ def read_series(every: list[Series], source: Source) -> Iterator[Decoded]:
             put(part, rows, np.zeros(len(rows), np.int64), [place])
         yield part
     yield decoded
+
+
+def _in_seconds(values: list[tuple[float, Value]]) -> list[tuple[float, Value]]:
+    """Give Unix times in seconds, whichever unit they are in by their size."""
+    parts = unix_parts(np.array([at for at, _ in values], np.float64))
+    if (parts == 1).all():
+        return values
+    return [(at / of_second, value) for (at, value), of_second in zip(values, parts.tolist(), strict=True)]
 
 
 def _identify(number: int, series: Series) -> Known | str:
@@ -193,18 +206,22 @@ def _ages(series: Series) -> Rows:
     return rows
 
 
-def _counter(text: str) -> int | None:
-    """Read a counter, which may be written like ``1.2345e+10``; nothing of NaN, -1 of what is none.
+def _counter(value: Value) -> int | None:
+    """Read a counter, which may be written like ``1.2345e+10``; nothing of what says nothing, -1 of what is none.
 
-    >>> _counter("1.2345e+10"), _counter("7"), _counter("NaN"), _counter("x")
-    (12345000000, 7, None, -1)
+    >>> _counter("1.2345e+10"), _counter(7.0), _counter("NaN"), _counter("1.5"), _counter("x")
+    (12345000000, 7, None, -1, -1)
     """
+    text = value if isinstance(value, str) else str(value)
     if text.isdecimal() and text.isascii() and len(text) < _DIGITS:
         return int(text)
+    if text.strip().lower() in NOTHING:
+        return None
     try:
         number = Decimal(text)
     except InvalidOperation:
         return -1
     if number.is_nan():
         return None
-    return int(number) if 0 <= number < 2**64 else -1
+    # Means and rates of counters are none.
+    return int(number) if 0 <= number < 2**64 and number == number.to_integral_value() else -1

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from brimful.discards.archives import Readable
+from brimful.discards.compression import Readable
 from brimful.discards.telemetry.seen import Seen
 
 

@@ -10,12 +10,13 @@ from typing import Any
 
 from brimful.discards import archives
 from brimful.discards.capacities import Capacities
+from brimful.discards.compression import DamagedError, bare_name
 from brimful.discards.store import Store
 from brimful.discards.telemetry import catalogue
 from brimful.discards.telemetry.source import Reading, UnreadableError
 from brimful.errors import UsageError
 
-UNREADABLE = (UnreadableError, archives.DamagedError, UnicodeDecodeError)
+UNREADABLE = (UnreadableError, DamagedError, UnicodeDecodeError)
 """What loaders raise where a source is not what its name says."""
 
 
@@ -51,11 +52,11 @@ def find_sources(paths: Iterable[Path]) -> list[Path]:
 
 def _known_endings() -> str:
     *others, last = catalogue.endings()
-    return f"{', '.join(others)} or {last}"
+    return f"{', '.join(others)} or {last}, compressed or not"
 
 
 def _is_source(name: str) -> bool:
-    return name.endswith(tuple(catalogue.endings()))
+    return bare_name(name).endswith(tuple(catalogue.endings()))
 
 
 def check_sources(store: Store, sources: list[Path], ceilings: Capacities, reading: Reading) -> None:

@@ -1,4 +1,4 @@
-"""Telemetry in tables (CSV or Parquet): a generic layout for any source, and the flat one of M-Lab's own table.
+"""Telemetry in tables: a generic layout for any source, and the flat one of M-Lab's own table.
 
 The layouts are described in docs/reference/discards-sources.md.
 """
@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import io
 import itertools
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -21,35 +19,22 @@ import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import NDArray
 
-from brimful.discards.archives import DamagedError, WholeLines, uncompressed
 from brimful.discards.capacities import Capacities
+from brimful.discards.compression import DamagedError
 from brimful.discards.identity import MAX_NAME_LENGTH, is_name
 from brimful.discards.schema import Flag
 from brimful.discards.telemetry import counters, warehouse
 from brimful.discards.telemetry import ports as of_ports
 from brimful.discards.telemetry.cells import counts_of, devices_of, floats_of, names_of
-from brimful.discards.telemetry.columns import NOT_TOLD, Columns, Decoded, Refused, put, sort_out, wrong_clocks
+from brimful.discards.telemetry.columns import MISSING, NOT_TOLD, Columns, Decoded, Refused, put, sort_out, wrong_clocks
+from brimful.discards.telemetry.row_batches import COUNTED, SWITCH, batches
 from brimful.discards.telemetry.rows import ABSOLUTE, CODES, FIXED, SINCE, UPTIME, Rows, empty_rows
 from brimful.discards.telemetry.source import Reading, Source, UnreadableError
-from brimful.discards.texts import as_utf8, encoding_of
 from brimful.discards.times import DOUBTFUL, Times, times
 
-_GENERIC = ("timestamp", "device", "port", "direction")
-_COUNTED = {
-    "octets": "octets",
-    "packets": "unicast",
-    "discards": "discards",
-    "errors": "errors",
-    "pause": "pause",
-}
-"""Column: type of metric."""
-_OPTIONAL = ("scope", "ifIndex", "uptime")
-_FLAT = ("hostname", "metric", "timestamp", "value")
-_SWITCH = "experiment"
-_DIRECTIONS = {"rx": "rx", "in": "rx", "tx": "tx", "out": "tx"}
+_DIRECTIONS = {"rx": "rx", "in": "rx", "ingress": "rx", "tx": "tx", "out": "tx", "egress": "tx"}
+_DOUBLED = "has two numbers at one time, time after time: these are two ports; give each a name of its own"
 _SCOPES = {"uplink": "uplink", "local": "local", "": "uplink"}
-_BATCH_ROWS = 1 << 16
-_BATCH_BYTES = 4 << 20
 
 
 def read_table(source: Source) -> Iterator[Decoded]:
@@ -62,9 +47,7 @@ def read_table(source: Source) -> Iterator[Decoded]:
     """
     path, reading = source.path, source.reading
     try:
-        batches = _parquet_batches(path) if path.suffix == ".parquet" else _csv_batches(path)
-        first = 1 if path.suffix == ".parquet" else 2
-        for batch, refused in batches:
+        for batch, refused, first in batches(path):
             decoded = Decoded(lines=len(batch) + len(refused), samples=len(batch), refused=refused)
             problems: dict[int, str] = {}
             numbers = np.setdiff1d(np.arange(first, first + decoded.lines), [one.line for one in refused])
@@ -81,7 +64,6 @@ def read_table(source: Source) -> Iterator[Decoded]:
                 Refused(str(path), "", int(numbers[row]), reason, _text(batch, row)) for row, reason in problems.items()
             ]
             yield decoded
-            first += decoded.lines
     except (pa.ArrowException, OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error, DamagedError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise UnreadableError(reason.splitlines()[0] if reason else type(error).__name__) from error
@@ -90,88 +72,18 @@ def read_table(source: Source) -> Iterator[Decoded]:
 def doubt_in(path: Path, zone: str | None, ceilings: Capacities) -> str | None:
     """Say why it must be said whether a table holds counters or differences; nothing where it shows that."""
     with contextlib.suppress(UnreadableError, pa.ArrowException, OSError, EOFError, UnicodeDecodeError, csv.Error):
-        batches = _parquet_batches(path) if path.suffix == ".parquet" else _csv_batches(path)
-        for batch, _ in batches:
+        for batch, _, _ in batches(path):
             if warehouse.is_nested(batch.column_names):
                 return None
             if "hostname" in batch.column_names:
                 return counters.doubt_of_flat(batch, zone)
-            columns = tuple(name for name in _COUNTED if name in batch.column_names)
+            columns = tuple(name for name in COUNTED if name in batch.column_names)
             return counters.doubt(batch, columns, zone, ceilings)
     return None
 
 
 def _text(batch: pa.Table, row: int) -> str:
     return ",".join("" if cell is None else str(cell) for cell in batch.slice(row, 1).to_pylist()[0].values())[:1000]
-
-
-def _wanted(names: list[str]) -> list[str]:
-    if len(set(names)) < len(names):
-        message = "two columns have the same name"
-        raise UnreadableError(message)
-    if warehouse.is_nested(names):
-        return names
-    if set(names) >= set(_FLAT):
-        return [*_FLAT, *([_SWITCH] if _SWITCH in names else [])]
-    counted = [name for name in _COUNTED if name in names]
-    if set(names) >= set(_GENERIC) and counted:
-        return [*_GENERIC, *(name for name in _OPTIONAL if name in names), *counted]
-    lacking = {
-        "the generic table": [name for name in _GENERIC if name not in names]
-        + ([] if counted else [f"one of {', '.join(_COUNTED)}"]),
-        "M-Lab's flat table": [name for name in _FLAT if name not in names],
-    }
-    nearest = min(lacking, key=lambda table: len(lacking[table]))
-    message = f"is no table that is known: for {nearest} it lacks {', '.join(lacking[nearest])}"
-    raise UnreadableError(message)
-
-
-def _parquet_batches(path: Path) -> Iterator[tuple[pa.Table, list[Refused]]]:
-    file = pyarrow.parquet.ParquetFile(path)
-    for batch in file.iter_batches(_BATCH_ROWS, columns=_wanted(file.schema_arrow.names)):
-        yield pa.Table.from_batches([batch]), []
-
-
-def _csv_batches(path: Path) -> Iterator[tuple[pa.Table, list[Refused]]]:
-    with _opened(path) as file:
-        head = file.readline(_BATCH_BYTES).decode("utf-8-sig")
-    names = [name.strip() for name in next(csv.reader([head]), [])]
-    wanted = _wanted(names)
-    refused: list[Refused] = []
-
-    def refuse(row: pyarrow.csv.InvalidRow) -> str:
-        reason = f"has {row.actual_columns} columns, not {row.expected_columns}"
-        refused.append(Refused(str(path), "", row.number or 0, reason, row.text[:1000]))
-        return "skip"
-
-    with _opened(path) as file:
-        reader = pyarrow.csv.open_csv(
-            file,
-            read_options=pyarrow.csv.ReadOptions(
-                use_threads=False, block_size=_BATCH_BYTES, column_names=names, skip_rows=1
-            ),
-            parse_options=pyarrow.csv.ParseOptions(invalid_row_handler=refuse),
-            convert_options=pyarrow.csv.ConvertOptions(
-                column_types=dict.fromkeys(wanted, pa.string()), include_columns=wanted, strings_can_be_null=False
-            ),
-        )
-        for batch in reader:
-            found, refused = refused, []
-            yield pa.Table.from_batches([batch]), found
-        if refused:
-            yield pa.table({name: pa.array([], pa.string()) for name in wanted}), refused
-        lines = file.raw if isinstance(file, io.BufferedReader) else None
-        if isinstance(lines, WholeLines) and lines.damage is not None:
-            raise lines.damage
-
-
-@contextlib.contextmanager
-def _opened(path: Path) -> Iterator[BinaryIO]:
-    """Open a text: uncompressed, up to the last whole line before damage, in UTF-8."""
-    with path.open("rb") as file:
-        lines = io.BufferedReader(WholeLines(uncompressed(file)), _BATCH_BYTES)
-        encoding, _ = encoding_of(lines.peek(4)[:4])
-        yield lines if encoding == "utf-8" else io.BytesIO(as_utf8(lines.read()))
 
 
 def _flat(batch: pa.Table, reading: Reading, problems: dict[int, str], decoded: Decoded) -> None:
@@ -184,7 +96,7 @@ def _flat(batch: pa.Table, reading: Reading, problems: dict[int, str], decoded: 
         problems[int(row)] = "timestamp is no time in whole seconds"
     rows = np.flatnonzero(readable)
     names = {}
-    for name in ("metric", "hostname", _SWITCH):
+    for name in ("metric", "hostname", SWITCH):
         values, codes = names_of(batch[name]) if name in batch.column_names else ([NOT_TOLD], np.zeros(len(batch), int))
         names[name] = (values, codes[rows])
     columns = Columns(
@@ -199,6 +111,13 @@ def _flat(batch: pa.Table, reading: Reading, problems: dict[int, str], decoded: 
 def _count_doubtful(found: Times, decoded: Decoded) -> None:
     if found.doubtful.any():
         decoded.left_out[f"time {DOUBTFUL}"] += int(found.doubtful.sum())
+
+
+def _leave_out(nothing: NDArray[np.bool_], checks: _Checks, decoded: Decoded) -> None:
+    """Count rows that say nothing: nothing is wrong with them."""
+    if nothing.any():
+        decoded.left_out[MISSING] += int(nothing.sum())
+        checks.good &= ~nothing
 
 
 @dataclass
@@ -220,7 +139,7 @@ def _generic(batch: pa.Table, reading: Reading, problems: dict[int, str], decode
     _count_doubtful(found, decoded)
     checks = _Checks(~found.doubtful, problems)
     seconds = found.seconds
-    checks.refuse(np.isnan(seconds), "timestamp is no time")
+    checks.refuse(np.isnan(seconds), "timestamp is no time: write it like 2026-03-01 00:01:00, or in Unix time")
     for reason, wrong in wrong_clocks(np.nan_to_num(seconds), reading.latest_s):
         checks.refuse(wrong, reason)
     devices, device = devices_of(batch["device"])
@@ -232,12 +151,12 @@ def _generic(batch: pa.Table, reading: Reading, problems: dict[int, str], decode
     scope = np.full(len(batch), "uplink")
     if "scope" in batch.column_names:
         scope = _choice(batch["scope"], _SCOPES, checks, "scope is neither uplink nor local")
-    counts = {name: counts_of(batch[name]) for name in _COUNTED if name in batch.column_names}
+    counts = {name: counts_of(batch[name]) for name in COUNTED if name in batch.column_names}
     for name, (_, _, bad, debt) in counts.items():
         # A difference may be below zero, a counter never is.
         checks.refuse(bad | (debt > 0) if reading.counters else bad, f"{name} is no count")
     present = np.logical_or.reduce([there | (debt > 0) for _, there, _, debt in counts.values()])
-    checks.refuse(~present, f"has none of {', '.join(counts)}")
+    _leave_out(~present & checks.good, checks, decoded)
 
     of_port = device * len(ports) + port
     places, place = np.unique(of_port, return_inverse=True)
@@ -248,11 +167,12 @@ def _generic(batch: pa.Table, reading: Reading, problems: dict[int, str], decode
         told = np.flatnonzero(checks.good & np.array([name != "" for name in names])[index])
         codes = {"device": device[told], "port": port[told], "index": index[told]}
         decoded.notes += of_ports.renamed(devices, ports, codes, seconds[told])
+    ways = (place * 2 + (direction == "tx")) * 2 + (scope == "local")
+    checks.refuse(of_ports.doubled(ways, seconds, checks.good, list(counts.values())), _DOUBLED)
     end_us = found.us.fill_null(0).to_numpy(zero_copy_only=False)
     parts, part_places = [], []
     for name, (number, there, _, debt) in counts.items():
         if (debt > 0).any() and not reading.counters:
-            ways = (place * 2 + (direction == "tx")) * 2 + (scope == "local")
             number = _bridged(number, np.where(checks.good, debt, 0), checks.good & there, (ways, seconds), decoded)
         chosen = np.flatnonzero(checks.good & there)
         rows = empty_rows(len(chosen))
@@ -263,7 +183,7 @@ def _generic(batch: pa.Table, reading: Reading, problems: dict[int, str], decode
             rows["flags"] = replaced[chosen] * int(Flag.REPLACED)
         for side, where in itertools.product(("rx", "tx"), ("uplink", "local")):
             same = (direction[chosen] == side) & (scope[chosen] == where)
-            rows["metric"][same] = CODES[f"switch.{_COUNTED[name]}.{where}.{side}"]
+            rows["metric"][same] = CODES[f"switch.{COUNTED[name]}.{where}.{side}"]
         parts.append(rows)
         part_places.append(place[chosen])
     if "uptime" in batch.column_names:

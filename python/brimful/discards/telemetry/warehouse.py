@@ -15,14 +15,14 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from brimful.discards.archives import DamagedError, Readable, WholeLines, uncompressed
+from brimful.discards.archives import WholeLines
+from brimful.discards.compression import uncompressed
+from brimful.discards.json_texts import first_object
 from brimful.discards.telemetry.columns import NOT_TOLD, Columns, Decoded, Refused, sort_out
 from brimful.discards.telemetry.source import Source
 from brimful.discards.texts import as_utf8
 from brimful.discards.times import parse_time
 
-MAX_LINE_BYTES = 64 << 20
-_HEAD_BYTES = 1000
 _BATCH_LINES = 20_000
 _BIN_S = 10
 _ENDS_SINCE = "2020-09-08"
@@ -47,31 +47,8 @@ def is_nested(names: Sequence[str]) -> bool:
 def recognises(path: Path) -> bool:
     """Say whether a file holds rows in JSON, one a line or all in a list."""
     with path.open("rb") as file:
-        first = _first_row(uncompressed(file))
+        first = first_object(uncompressed(file))
     return first is not None and is_nested(list(first))
-
-
-def _first_row(stream: Readable) -> Row | None:
-    begin = b""
-    while b"\n" not in begin.strip() and len(begin) < MAX_LINE_BYTES:
-        try:
-            block = stream.read(1 << 18)
-        except DamagedError:
-            break
-        if not block:
-            break
-        begin += block
-        if b'"resultType"' in begin[:_HEAD_BYTES]:
-            # An answer of Prometheus is one long line: it is not read twice.
-            return None
-    try:
-        text = as_utf8(begin).lstrip()
-        found = msgspec.json.decode(text if text.startswith(b"[") else text.partition(b"\n")[0])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-    if isinstance(found, list):
-        found = found[0] if found else None
-    return found if isinstance(found, dict) else None
 
 
 def read_rows(source: Source) -> Iterator[Decoded]:

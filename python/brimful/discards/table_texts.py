@@ -1,0 +1,113 @@
+"""Tables as text, as people and programs write them: encoding, what is before the header, what parts the columns."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from brimful.discards.texts import as_utf8, decoded, encoding_of
+
+DELIMITERS = ",;\t|"
+_MAX_LINE_BYTES = 4 << 20
+_DECIMAL_COMMA = r"^([+-]?[0-9]+),([0-9]+)$"
+
+
+class Layout(NamedTuple):
+    """How a table is written."""
+
+    names: list[str]
+    """Of its columns; none where there is no header."""
+    delimiter: str
+    lines: int
+    """Until the end of the header."""
+
+
+def opened(file: io.BufferedReader) -> io.BufferedReader:
+    """Give a text in UTF-8 without a mark, whose lines end with a line feed.
+
+    Raises
+    ------
+    UnicodeDecodeError
+        When it is not in the encoding that it says.
+    """
+    begin = file.peek(1)
+    encoding, mark = encoding_of(begin)
+    if encoding == "utf-8" and (b"\n" in begin or b"\r" not in begin):
+        file.read(mark)
+        return file
+    content = as_utf8(file.read())
+    return io.BufferedReader(io.BytesIO(content if b"\n" in content else content.replace(b"\r", b"\n")))
+
+
+def read_layout(file: BinaryIO) -> Layout:
+    """Read a table up to the end of its header; lines that are empty, comments or Excel's ``sep=;`` are no header."""
+    lines, delimiter = 0, ""
+    while line := file.readline(_MAX_LINE_BYTES):
+        lines += 1
+        text = decoded(line).strip("\r\n")
+        if text.lower().startswith("sep=") and len(text) == len("sep=;"):
+            delimiter = text[-1]
+        elif text.strip() and not text.startswith("#"):
+            delimiter = delimiter or delimiter_of(text)
+            return Layout([name.strip() for name in fields(text, delimiter)], delimiter, lines)
+    return Layout([], delimiter or ",", lines)
+
+
+def delimiter_of(header: str) -> str:
+    r"""Give what parts the columns of a header.
+
+    >>> delimiter_of('time;"a,b";c'), delimiter_of("time\tvalue"), delimiter_of("time")
+    (';', '\t', ',')
+    """
+    outside = Counter("".join(header.split('"')[::2]))
+    return max(DELIMITERS, key=lambda one: outside[one])
+
+
+def each_once(names: list[str]) -> list[str]:
+    """Give names of which each is there once: those that come again get the number of their column.
+
+    >>> each_once(["note", "time", "note"])
+    ['note', 'time', 'note (column 3)']
+    """
+    return [
+        f"{name} (column {place})" if name in names[: place - 1] else name for place, name in enumerate(names, start=1)
+    ]
+
+
+def parted(lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:
+    """Take lines apart; between semicolons, a comma in a number is a decimal point."""
+    for cells in csv.reader(lines, delimiter=delimiter):
+        yield [re.sub(_DECIMAL_COMMA, r"\1.\2", cell) for cell in cells] if delimiter == ";" else cells
+
+
+def fields(line: str, delimiter: str) -> list[str]:
+    """Take a line apart; there is nothing in one that is none."""
+    try:
+        return next(csv.reader([line], delimiter=delimiter, strict=True), [])
+    except csv.Error:
+        return []
+
+
+def as_words(table: pa.Table, delimiter: str) -> pa.Table:
+    """Give columns of octets as words; between semicolons, a comma in a number is a decimal point."""
+    columns = {name: _words(table[name].combine_chunks()) for name in table.column_names}
+    if delimiter == ";":
+        columns = {
+            name: pc.replace_substring_regex(words, pattern=_DECIMAL_COMMA, replacement=r"\1.\2")
+            for name, words in columns.items()
+        }
+    return pa.table(columns)
+
+
+def _words(column: pa.Array) -> pa.Array:
+    try:
+        return column.cast(pa.string())
+    except pa.ArrowInvalid:
+        return pa.array([None if one is None else decoded(one) for one in column.to_pylist()], pa.string())

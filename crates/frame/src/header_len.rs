@@ -14,5 +14,7 @@ pub const IPV6: usize = 40;
 pub const TCP: usize = 20;
 /// UDP.
 pub const UDP: usize = 8;
+/// SCTP, without chunks.
+pub const SCTP: usize = 12;
 /// An echo request or reply of ICMP or `ICMPv6`.
 pub const ECHO: usize = 8;

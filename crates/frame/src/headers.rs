@@ -1,4 +1,4 @@
-use crate::header_len::{ADDRESSES, ECHO, IPV4, IPV6, LABEL, TAG, TCP, UDP};
+use crate::header_len::{ADDRESSES, ECHO, IPV4, IPV6, LABEL, SCTP, TAG, TCP, UDP};
 use crate::{EtherType, IpProtocol};
 
 /// The I-TAG's control information and the customer's addresses behind it.
@@ -198,7 +198,7 @@ impl Headers {
         let (header, len) = match IpProtocol(self.ip_protocol) {
             IpProtocol::TCP => (Header::Tcp, TCP),
             IpProtocol::UDP => (Header::Udp, UDP),
-            IpProtocol::SCTP => (Header::Sctp, 12),
+            IpProtocol::SCTP => (Header::Sctp, SCTP),
             IpProtocol::ICMP if self.offset(Header::Ipv4).is_some() => (Header::Icmpv4, 4),
             IpProtocol::ICMPV6 if self.offset(Header::Ipv6).is_some() => (Header::Icmpv6, 4),
             _ => return,
@@ -240,24 +240,27 @@ impl Headers {
 }
 
 /// A walk along the extension headers of an IPv6 packet.
-struct Chain {
+pub(crate) struct Chain {
     /// Where the number of the header at `at` stands.
-    protocol_at: usize,
-    at: usize,
+    pub(crate) protocol_at: usize,
+    pub(crate) at: usize,
+    /// Where a routing header begins.
+    pub(crate) routing: Option<usize>,
     seen: u16,
     /// The place of the last header in the preferred order.
     rank: u8,
     destinations: u8,
-    is_fragment: bool,
+    pub(crate) is_fragment: bool,
     /// What follows cannot be read as a transport header.
-    is_opaque: bool,
+    pub(crate) is_opaque: bool,
 }
 
 impl Chain {
-    fn new(protocol_at: usize, at: usize) -> Self {
+    pub(crate) fn new(protocol_at: usize, at: usize) -> Self {
         Self {
             protocol_at,
             at,
+            routing: None,
             seen: 0,
             rank: 0,
             destinations: 0,
@@ -267,7 +270,7 @@ impl Chain {
     }
 
     /// Goes past one extension header, and says whether there may be another.
-    fn step(&mut self, frame: &[u8]) -> bool {
+    pub(crate) fn step(&mut self, frame: &[u8]) -> bool {
         let number = frame[self.protocol_at];
         let (bit, rank) = match number {
             0 => (extension::HOP, 1),
@@ -306,6 +309,9 @@ impl Chain {
             let offset_and_more = u16_at(frame, self.at + 2) & !0x6;
             self.is_fragment |= offset_and_more != 0;
             self.is_opaque |= offset_and_more & !1 != 0;
+        }
+        if bit == extension::ROUTER {
+            self.routing = Some(self.at);
         }
         self.protocol_at = self.at;
         self.at += len;

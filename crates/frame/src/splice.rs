@@ -1,7 +1,8 @@
 //! Fields written in place, with the checksums that cover them (RFC 1624 equation 3).
 
 use crate::field::{Covering, Field, read_bits, write_bits};
-use crate::headers::{Header, Headers};
+use crate::headers::{Header, Headers, extension};
+use crate::offload::is_on_a_route;
 
 /// What became of a write.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -75,6 +76,16 @@ impl Field {
             .flatten()
     }
 
+    /// Whether it is a destination that the packet reaches on its way to another one.
+    fn is_next_station(self, frame: &[u8], headers: &Headers) -> bool {
+        let network = match self {
+            Self::Ipv4Dst => headers.offset(Header::Ipv4),
+            Self::Ipv6Dst if headers.ipv6_extensions & extension::ROUTER != 0 => headers.offset(Header::Ipv6),
+            _ => None,
+        };
+        network.is_some_and(|at| is_on_a_route(frame, at))
+    }
+
     /// The Internet checksums that cover it, that of the network header first.
     fn checksums(self, frame: &[u8], headers: &Headers) -> [Option<CoveringSum>; 2] {
         let network = || {
@@ -94,6 +105,7 @@ impl Field {
             Covering::Nothing => [None, None],
             Covering::Network if self == Self::IpProto => [network(), segment(&[TCP, UDP, ICMPV6])],
             Covering::Network => [network(), None],
+            Covering::Addresses if self.is_next_station(frame, headers) => [network(), None],
             Covering::Addresses => [network(), segment(&[TCP, UDP, ICMPV6])],
             Covering::Segment => [None, segment(&[TCP, UDP, ICMPV6, ICMPV4])],
         }

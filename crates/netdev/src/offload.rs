@@ -40,6 +40,8 @@ pub enum Offload {
     Merged {
         /// Bytes that each carries, all but the last.
         size: usize,
+        /// Where TCP or UDP begins, counted from the beginning of the frame, where the kernel reports it.
+        start: Option<usize>,
     },
     /// The same, where the kernel does not report how much each carries.
     MergedUntold {
@@ -86,7 +88,10 @@ impl Offload {
                 start: word(6),
                 offset: word(8),
             }),
-            TCP_V4 | TCP_V6 | UDP => Some(Self::Merged { size: word(4) }),
+            TCP_V4 | TCP_V6 | UDP => Some(Self::Merged {
+                size: word(4),
+                start: (header[0] & NEEDS_CHECKSUM != 0).then(|| word(6)),
+            }),
             _ => None,
         }
     }
@@ -98,6 +103,10 @@ impl Offload {
             Self::Checksum { start, offset } => Self::Checksum {
                 start: start + bytes,
                 offset,
+            },
+            Self::Merged { size, start } => Self::Merged {
+                size,
+                start: start.map(|start| start + bytes),
             },
             other => other,
         }
@@ -168,14 +177,16 @@ mod tests {
     #[test]
     fn headers_of_the_kernel_are_understood() {
         let checksum = Offload::Checksum { start: 34, offset: 16 };
+        let merged = |start| Offload::Merged { size: 1448, start };
         for (flags, kind, expected) in [
             (0, 0, Some(Offload::Nothing)),
             // Checked by a device: nothing to do.
             (2, 0, Some(Offload::Nothing)),
             (1, 0, Some(checksum)),
-            (1, 1, Some(Offload::Merged { size: 1448 })),
-            (1, 0x84, Some(Offload::Merged { size: 1448 })),
-            (1, 5, Some(Offload::Merged { size: 1448 })),
+            (1, 1, Some(merged(Some(34)))),
+            (1, 0x84, Some(merged(Some(34)))),
+            (1, 5, Some(merged(Some(34)))),
+            (0, 5, Some(merged(None))),
             // Fragments of UDP in one frame (UFO): no longer in use, and they cannot be cut.
             (1, 3, None),
         ] {
@@ -183,6 +194,7 @@ mod tests {
             assert_eq!(Offload::read(&header), expected, "{flags} {kind}");
         }
         assert_eq!(checksum.behind(4), Offload::Checksum { start: 38, offset: 16 });
+        assert_eq!(merged(Some(34)).behind(4), merged(Some(38)));
     }
 
     #[test]
@@ -196,7 +208,10 @@ mod tests {
             partial_sum: 7,
         };
         assert_eq!(frame.header().to_vec(), header(1, 4, [86, 1428, 54, 16]));
-        assert_eq!(Offload::read(&frame.header()), Some(Offload::Merged { size: 1428 }));
+        assert_eq!(Offload::read(&frame.header()), Some(Offload::Merged {
+                size: 1428,
+                start: Some(54)
+            }));
     }
 
     #[test]

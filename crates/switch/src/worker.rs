@@ -310,9 +310,9 @@ fn complete(frame: &mut [u8], offload: Offload) -> Result<Option<Merged>, Reason
                 Err(Reason::Unfit)
             }
         }
-        Offload::Merged { size } => Merged::find(frame, size).map(Some).ok_or(Reason::Unfit),
+        Offload::Merged { size, start } => Merged::find(frame, size, start).map(Some).ok_or(Reason::Unfit),
         Offload::MergedUntold { longest } => {
-            let merged = Merged::find(frame, usize::MAX).filter(Merged::is_tcp);
+            let merged = Merged::find_tcp(frame, usize::MAX);
             let tag = if is_tagged(frame) { TAG_LEN } else { 0 };
             merged
                 .and_then(|merged| merged.within(frame.len(), longest + tag))

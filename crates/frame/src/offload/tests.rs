@@ -1,3 +1,5 @@
+mod tunnels;
+
 use super::*;
 use proptest::prelude::*;
 
@@ -53,12 +55,11 @@ impl Made {
         naive(addresses) + u32::from(self.protocol) + len as u32
     }
 
-    /// With the checksum that is to be finished, or with the one that is.
-    fn frame(&self, is_finished: bool) -> Vec<u8> {
+    /// Ethernet and IP around what IP carries.
+    fn around(&self, carried: &[u8]) -> Vec<u8> {
         let mut bytes = vec![2; 12];
         (0..self.tags).for_each(|_| bytes.extend([0x81, 0, 0, 7]));
-        let header = self.header();
-        let len = (header.len() + self.payload.len()) as u16;
+        let len = carried.len() as u16;
         if self.is_v6 {
             bytes.extend([0x86, 0xdd, 0x60, 0, 0, 0]);
             bytes.extend(len.to_be_bytes());
@@ -74,8 +75,13 @@ impl Made {
             let sum = !folded(naive(&bytes[at..at + 20]));
             bytes[at + 10..at + 12].copy_from_slice(&sum.to_be_bytes());
         }
-        bytes.extend(header);
-        bytes.extend(&self.payload);
+        bytes.extend(carried);
+        bytes
+    }
+
+    /// With the checksum that is to be finished, or with the one that is.
+    fn frame(&self, is_finished: bool) -> Vec<u8> {
+        let mut bytes = self.around(&[&self.header()[..], &self.payload].concat());
         let at = self.transport();
         if self.protocol == 132 {
             let sum = if is_finished { crc32c(&bytes[at..]) } else { 0 };
@@ -95,6 +101,19 @@ impl Made {
     fn field_is_pseudo(&self) -> bool {
         let at = self.field();
         self.frame(true)[at..at + 2] == self.frame(false)[at..at + 2]
+    }
+
+    /// One of its segments, which carries a part of it.
+    fn segment(&self, part: &[u8], index: usize, from: usize, count: usize) -> Self {
+        let first = if index > 0 { 0x7f } else { 0xff };
+        let last = if index + 1 < count { !0x09 } else { 0xff };
+        Self {
+            payload: part.to_vec(),
+            sequence: self.sequence.wrapping_add(from as u32),
+            identification: self.identification.wrapping_add(index as u16),
+            flags: self.flags & first & last,
+            ..self.clone()
+        }
     }
 
     fn offset(&self) -> usize {
@@ -169,22 +188,13 @@ proptest! {
     #[test]
     fn segments_are_what_the_sender_would_have_sent(made in any_frame(&[6, 17], 1..4000), size in 1..1500_usize) {
         let frame = made.frame(false);
-        let merged = Merged::find(&frame, size).unwrap();
+        let merged = Merged::find(&frame, size, None).unwrap();
         let parts: Vec<&[u8]> = made.payload.chunks(size).collect();
         prop_assert_eq!(merged.segments(), parts.len());
         for (index, part) in parts.iter().enumerate() {
             let mut out = vec![9];
             merged.cut(&frame, index, &mut out);
-            let mut flags = made.flags;
-            flags &= if index > 0 { 0x7f } else { 0xff };
-            flags &= if index + 1 < parts.len() { !0x09 } else { 0xff };
-            let expected = Made {
-                payload: part.to_vec(),
-                sequence: made.sequence.wrapping_add((index * size) as u32),
-                identification: made.identification.wrapping_add(index as u16),
-                flags,
-                ..made.clone()
-            };
+            let expected = made.segment(part, index, index * size, parts.len());
             prop_assert_eq!(&out[1..], expected.frame(true), "segment {}", index);
         }
     }
@@ -192,7 +202,7 @@ proptest! {
     #[test]
     fn a_partial_sum_is_that_of_the_addresses_as_they_are(made in any_frame(&[6, 17], 1..300), pushed in 0..3_usize) {
         let frame = made.frame(false);
-        let merged = Merged::find(&frame, 100).unwrap();
+        let merged = Merged::find(&frame, 100, None).unwrap();
         // Something has been pushed, and a checksum has been changed by the rules for finished ones.
         let mut frame = [&vec![7; 4 * pushed][..], &frame].concat();
         let field = made.field() + 4 * pushed;
@@ -209,7 +219,7 @@ proptest! {
         finish_checksum(&mut bytes, start, 8);
         finish_checksum(&mut bytes, start, 16);
         prop_assert_eq!(bytes.len(), len);
-        if let Some(merged) = Merged::find(&bytes, 20) {
+        if let Some(merged) = Merged::find(&bytes, 20, None) {
             (0..merged.segments()).for_each(|index| merged.cut(&bytes, index, &mut Vec::new()));
         }
     }
@@ -231,7 +241,7 @@ fn plain() -> Made {
 #[test]
 fn segments_fit_the_port_that_they_leave_by() {
     let frame = plain().frame(false);
-    let merged = Merged::find(&frame, 1448).unwrap();
+    let merged = Merged::find(&frame, 1448, None).unwrap();
     assert_eq!(merged.headers_len(frame.len()), 66);
     assert_eq!(merged.within(frame.len(), 1514), Some(merged));
     assert_eq!(merged.within(frame.len(), 1066).unwrap().size(), 1000);
@@ -241,7 +251,7 @@ fn segments_fit_the_port_that_they_leave_by() {
         ..plain()
     };
     let frame = datagrams.frame(false);
-    let merged = Merged::find(&frame, 1448).unwrap();
+    let merged = Merged::find(&frame, 1448, None).unwrap();
     assert_eq!(merged.within(frame.len(), 1066), None);
 }
 
@@ -249,13 +259,13 @@ fn segments_fit_the_port_that_they_leave_by() {
 fn cards_find_headers_behind_one_tag() {
     for (tags, is_plain) in [(0, true), (1, true), (2, false)] {
         let frame = Made { tags, ..plain() }.frame(false);
-        let merged = Merged::find(&frame, 1000).unwrap();
+        let merged = Merged::find(&frame, 1000, None).unwrap();
         assert_eq!(merged.is_plain(&frame), is_plain, "{tags} tags");
         let labelled = [&frame[..12], &[0x88, 0x47, 0, 0, 1, 0x40], &frame[14..]].concat();
         assert!(!merged.is_plain(&labelled), "{tags} tags and a label");
     }
     let mut frame = plain().frame(false);
-    let merged = Merged::find(&frame, 1000).unwrap();
+    let merged = Merged::find(&frame, 1000, None).unwrap();
     frame[23] = 17;
     assert!(!merged.is_plain(&frame), "another protocol");
 }
@@ -268,8 +278,8 @@ fn fragments_and_cut_packets_are_left_alone() {
     let before = fragment.clone();
     assert_eq!(finish_untold_checksum(&mut fragment), None);
     assert_eq!(fragment, before);
-    assert_eq!(Merged::find(&fragment, 1000), None);
-    assert_eq!(Merged::find(&frame[..2000], 1000), None);
+    assert_eq!(Merged::find(&fragment, 1000, None), None);
+    assert_eq!(Merged::find(&frame[..2000], 1000, None), None);
 }
 
 fn unfinished() -> Made {
@@ -321,7 +331,7 @@ proptest! {
     ) {
         let made = Made { flags: if is_pushed { 0x18 } else { 0x10 }, ..made };
         let whole = made.frame(false);
-        let merged = Merged::find(&whole, size).unwrap();
+        let merged = Merged::find(&whole, size, None).unwrap();
         let parts: Vec<Vec<u8>> = (0..merged.segments())
             .map(|index| {
                 let mut part = Vec::new();
@@ -333,7 +343,7 @@ proptest! {
         for part in &parts {
             // As a host hands it over.
             let mut unfinished = part.clone();
-            let sum = Merged::find(part, size).unwrap().partial_sum(part);
+            let sum = Merged::find(part, size, None).unwrap().partial_sum(part);
             unfinished[sum.start + sum.offset..][..2].copy_from_slice(&sum.value.to_be_bytes());
             let single = Merged::find_unfinished(&unfinished).unwrap();
             prop_assert_eq!(single.segments(), 1);

@@ -28,7 +28,7 @@ impl Train {
     }
 
     fn is_last(frame: &[u8], merged: &Merged) -> bool {
-        frame[frame.len() - merged.transport + TCP_FLAGS] & PUSH != 0
+        frame[frame.len() - merged.single().transport as usize + TCP_FLAGS] & PUSH != 0
     }
 
     /// Takes in a frame that holds one segment, if it is the next of the same stream.
@@ -37,24 +37,18 @@ impl Train {
         let headers_len = own.headers_len(self.frame.len());
         let fits = !self.is_complete
             && merged.headers_len(frame.len()) == headers_len
-            && merged.is_v6 == own.is_v6
+            && merged.is_v6() == own.is_v6()
             && merged.payload <= own.size
-            && own.network + merged.payload <= MOST_LEN
+            && own.single().network as usize + merged.payload <= MOST_LEN
             && self.is_followed_by(&frame[..headers_len], merged);
         if !fits {
             return false;
         }
         self.frame.extend_from_slice(&frame[headers_len..]);
         self.is_complete = merged.payload < own.size || Self::is_last(frame, merged);
-        for len in [
-            &mut self.merged.network,
-            &mut self.merged.transport,
-            &mut self.merged.payload,
-        ] {
-            *len += merged.payload;
-        }
+        self.merged.extend(merged.payload);
         if self.is_complete {
-            let flags = headers_len - (merged.transport - merged.payload) + TCP_FLAGS;
+            let flags = headers_len - (merged.single().transport as usize - merged.payload) + TCP_FLAGS;
             self.frame[flags] |= frame[flags] & PUSH;
         }
         true
@@ -62,8 +56,9 @@ impl Train {
 
     /// Whether headers differ from its own only in what differs from one segment to the next.
     fn is_followed_by(&self, headers: &[u8], merged: &Merged) -> bool {
-        let network = headers.len() - (merged.network - merged.payload);
-        let at = headers.len() - (merged.transport - merged.payload);
+        let span = merged.single();
+        let network = headers.len() - (span.network as usize - merged.payload);
+        let at = headers.len() - (span.transport as usize - merged.payload);
         let own = &self.frame[..headers.len()];
         // The length, for IPv4 the identification and the checksum; the sequence number, the flags and the checksum.
         let mut differing = [
@@ -74,7 +69,7 @@ impl Train {
             at + 13..at + 14,
             at + 16..at + 18,
         ];
-        if !merged.is_v6 {
+        if !span.is_v6 {
             differing[0] = network + 2..network + 4;
             differing[1] = network + 4..network + 6;
             differing[2] = network + 10..network + 12;
@@ -94,19 +89,20 @@ impl Train {
         own[from..] == headers[from..]
             && at + TCP_CHECKSUM + 2 <= headers.len()
             && sequence(own).wrapping_add(self.merged.payload as u32) == sequence(headers)
-            && (merged.is_v6
+            && (span.is_v6
                 || identification(own).wrapping_add(self.merged.segments() as u16) == identification(headers))
     }
 
     /// The frame that it has become, and what it holds.
     pub fn finish(mut self) -> (Vec<u8>, Merged) {
-        let network = self.frame.len() - self.merged.network;
-        if self.merged.is_v6 {
-            let len = self.merged.network - header_len::IPV6;
+        let span = self.merged.single();
+        let network = self.frame.len() - span.network as usize;
+        if span.is_v6 {
+            let len = span.network as usize - header_len::IPV6;
             put_word(&mut self.frame, network + 4, len);
         } else {
             let end = network + usize::from(self.frame[network] & 0xf) * 4;
-            put_word(&mut self.frame, network + 2, self.merged.network);
+            put_word(&mut self.frame, network + 2, span.network as usize);
             put_word(&mut self.frame, network + 10, 0);
             let sum = Checksum::new().with_bytes(&self.frame[network..end]).finish();
             put_word(&mut self.frame, network + 10, usize::from(sum));

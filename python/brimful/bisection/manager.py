@@ -119,7 +119,7 @@ def run_bisection(
 
     def show(file: RunFile) -> BisectionRun:
         log = Log.of(file)
-        outcome = BisectionOutcome(answer_of(file), log.visits, log.builds, file.warnings, file.ends[-1])
+        outcome = BisectionOutcome(file.last(Bisected), log.visits, log.builds, file.warnings, file.ends[-1])
         return BisectionRun(file.path, outcome)
 
     return manage(
@@ -151,11 +151,6 @@ def check_request(request: BisectionRequest) -> None:
     if not 0.01 <= request.trial_s <= 3600:
         message = f"--trial is {request.trial_s:g} s; it must be from 10 ms to an hour"
         raise UsageError(message)
-
-
-def answer_of(file: RunFile) -> Bisected | None:
-    """Give the answer of a run, of a resumed one the last."""
-    return next(iter(file.latest(Bisected)), None)
 
 
 def check_record(file: RunFile) -> None:

@@ -128,7 +128,8 @@ def run_comparison(
         begin=begin,
         perform=perform,
         show=lambda file: PairedRun(
-            file.path, PairedOutcome(ratios_of(file), losses_of(file), file.warnings, file.ends[-1])
+            file.path,
+            PairedOutcome(file.latest(Ratio, "device"), file.latest(LossPairs, "device"), file.warnings, file.ends[-1]),
         ),
     )
 
@@ -200,16 +201,6 @@ def plan_of(file: RunFile) -> PairedPlan:
     return plan
 
 
-def ratios_of(file: RunFile) -> list[Ratio]:
-    """Give the last answer for each device; a resumed run has more than one."""
-    return file.latest(Ratio, "device")
-
-
-def losses_of(file: RunFile) -> list[LossPairs]:
-    """Give the last answer to the second question for each device."""
-    return file.latest(LossPairs, "device")
-
-
 def earlier_controls(spec: str, home: Path = HOME) -> list[tuple[float, float]]:
     """Give the ratios of a device to itself in earlier runs here, as logarithms, with their standard errors."""
     found = []
@@ -223,7 +214,7 @@ def earlier_controls(spec: str, home: Path = HOME) -> list[tuple[float, float]]:
             continue
         found += [
             (math.log(ratio.ratio), ratio.standard_error)
-            for ratio in ratios_of(file)
+            for ratio in file.latest(Ratio, "device")
             if ratio.device == plan.devices[-1].name and ratio.ratio is not None
         ]
     return found

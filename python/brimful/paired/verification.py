@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from brimful.errors import MeasureError
-from brimful.paired.manager import losses_of, plan_of, ratios_of
+from brimful.paired.manager import plan_of
 from brimful.paired.planner import replay
 from brimful.records import Activation, LossPairs, Pair, Ratio, RunFile
 
@@ -50,8 +50,8 @@ def verify_comparison(file: RunFile) -> PairedVerification:
     ratios, losses = planner.ratios(), planner.losses()
     findings += _differences("pair", file.of(Pair), pairs)
     if file.ends:
-        findings += _differences("ratio", ratios_of(file), ratios)
-        findings += _differences("count of losses", losses_of(file), losses)
+        findings += _differences("ratio", file.latest(Ratio, "device"), ratios)
+        findings += _differences("count of losses", file.latest(LossPairs, "device"), losses)
     return PairedVerification(ratios, losses, len(pairs), len(file.trials), findings, notes)
 
 

@@ -69,6 +69,10 @@ class RunFile(msgspec.Struct, frozen=True):
         """Give the records of a kind that differ in fields, each the last: a resumed run has one for each end."""
         return list({tuple(getattr(record, name) for name in names): record for record in self.of(kind)}.values())
 
+    def last(self, kind: type[_Kind]) -> _Kind | None:
+        """Give the last record of a kind, if there is any."""
+        return next(reversed(self.of(kind)), None)
+
     def planned(self, plan: _Plan | None) -> _Plan:
         """Give what the run set out to measure.
 

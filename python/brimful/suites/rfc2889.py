@@ -11,13 +11,12 @@ import msgspec
 from brimful.errors import MeasureError
 from brimful.measurers.base import Description, Measurer
 from brimful.measurers.stations import Stations, port_count
-from brimful.records import End, SwitchingPlan, read_run
+from brimful.records import End, SwitchingPlan, SwitchingResult, read_run
 from brimful.records.experiment import fingerprint
 from brimful.suites import forwarding
 from brimful.suites.manager import SUBJECT, Suite
 from brimful.switching.addresses import RANDOM, SEQUENTIAL
 from brimful.switching.manager import SwitchingRequest, run_switching
-from brimful.switching.verification import claimed_results
 from brimful.throughput.manager import SearchRequest
 
 ONCE = ("caching", "learning", "ageing", "errored")
@@ -238,7 +237,7 @@ def _capacity(caching: Path) -> int:
     MeasureError
         When it is none.
     """
-    values = [one.value for one in claimed_results(read_run(caching)) if one.value is not None]
+    values = [one.value for one in read_run(caching).latest(SwitchingResult, "name") if one.value is not None]
     if not values or min(values) < 1:
         message = "no address is learned, so there is no rate of learning"
         raise MeasureError(message)

@@ -279,6 +279,7 @@ INSIDE = {
             "format",
             "digest",
         },
+        "stated": {"bisection", "burst", "loss", "recovery", "reading"},
     },
     "throughput": {
         "goals": set(),

@@ -11,7 +11,8 @@ import pytest
 from brimful.cli import group
 from brimful.errors import UsageError
 from discards.test_speed_tests import iperf3, ndt5, tar
-from discards.test_speed_tests_tables import OOKLA, web100, write_csv
+from discards.test_speed_tests_mappings import OOKLA
+from discards.test_speed_tests_tables import web100, write_csv
 from support import BRIMFUL, brimful
 
 

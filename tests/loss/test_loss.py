@@ -10,11 +10,11 @@ from brimful.errors import MeasureError, RecordError
 from brimful.loss.calculations import losses, steps
 from brimful.loss.loop import LossLoop
 from brimful.loss.manager import LossRequest, run_loss, sweep
-from brimful.loss.verification import claimed_losses, verify_loss
+from brimful.loss.verification import verify_loss
 from brimful.measurers.base import TrialOutput
 from brimful.measurers.simulated import SimulatedMeasurer
 from brimful.policies import Policies
-from brimful.records import LossPlan, Trial, read_run
+from brimful.records import LossPlan, Trial, read_run, stated
 from brimful.report import rendering
 from brimful.throughput.manager import SearchRequest
 from hypothesis import given
@@ -73,8 +73,8 @@ def test_a_trial_that_the_plan_does_not_have_is_refused():
 
 def test_a_curve_is_that_of_the_system(tmp_path):
     file = invented_run(tmp_path, "sharp,capacity=1Mpps")
-    assert [(one.load, one.trials) for one in claimed_losses(file)] == [(load, 3) for load in PLAN.loads[:5]]
-    for one in claimed_losses(file):
+    assert [(one.load, one.trials) for one in stated.losses(file)] == [(load, 3) for load in PLAN.loads[:5]]
+    for one in stated.losses(file):
         true = max(0.0, 1 - 1e6 / one.load)
         assert one.low <= true <= one.high
         assert one.high - one.low < 1e-5

@@ -10,6 +10,7 @@ import msgspec
 from brimful.bisection.decisions import Answer, Costs, Next, Settings, decide
 from brimful.errors import RecordError
 from brimful.records import Bisected, BisectionPlan, Build, RunFile, Visit
+from brimful.records.stated import bisection_plan
 from brimful.statistics.belief import Belief, History
 from brimful.statistics.belief import Visit as Seen
 
@@ -90,8 +91,7 @@ def plan_of(file: RunFile) -> BisectionPlan:
     RecordError
         When its record does not say, or its builds are no history.
     """
-    plan = file.run.bisection
-    plan = file.planned(plan if plan and len(plan.versions) > 1 else None)
+    plan = bisection_plan(file)
     for number, version in enumerate(plan.versions):
         if not all(0 <= parent < number for parent in version.parents):
             message = f"{file.path}:1: build {number} has a parent that does not come before it"

@@ -20,7 +20,7 @@ from brimful.measurers.base import Description, checked_description
 from brimful.paired.calibration import queue_of
 from brimful.policies import ON_ERROR, ON_INVALID, Policies
 from brimful.records import Bisected, BisectionPlan, Build, Run, RunFile, Version
-from brimful.records.experiment import fingerprint
+from brimful.records.experiment import fingerprint_of
 
 SUBJECT = "bisection"
 CONFIDENCE, TOLERANCE, PAIRS, TRIAL_S, MOST_VISITS = 0.95, 0.01, 20, 0.5, 200
@@ -51,9 +51,7 @@ class BisectionRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     def fingerprint(self) -> str:
         """Digest what makes two runs the same; what may change when a run is resumed is left out."""
-        changeable = {"on_invalid", "on_error", "labels", "budget_s"}
-        facts = msgspec.to_builtins(self)
-        return fingerprint(subject=SUBJECT, **{key: value for key, value in facts.items() if key not in changeable})
+        return fingerprint_of(self, "on_invalid", "on_error", "labels", "budget_s", subject=SUBJECT)
 
 
 class BisectionRun(msgspec.Struct, frozen=True):
@@ -119,7 +117,7 @@ def run_bisection(
 
     def show(file: RunFile) -> BisectionRun:
         log = Log.of(file)
-        outcome = BisectionOutcome(answer_of(file), log.visits, log.builds, file.warnings, file.ends[-1])
+        outcome = BisectionOutcome(file.last(Bisected), log.visits, log.builds, file.warnings, file.ends[-1])
         return BisectionRun(file.path, outcome)
 
     return manage(
@@ -151,11 +149,6 @@ def check_request(request: BisectionRequest) -> None:
     if not 0.01 <= request.trial_s <= 3600:
         message = f"--trial is {request.trial_s:g} s; it must be from 10 ms to an hour"
         raise UsageError(message)
-
-
-def answer_of(file: RunFile) -> Bisected | None:
-    """Give the answer of a run, of a resumed one the last."""
-    return next(iter(file.latest(Bisected)), None)
 
 
 def check_record(file: RunFile) -> None:

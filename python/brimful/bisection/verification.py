@@ -9,7 +9,7 @@ import msgspec
 
 from brimful.bisection.decisions import Answer, Next
 from brimful.bisection.log import Log, history_of, plan_of, recorded
-from brimful.bisection.manager import answer_of, check_record
+from brimful.bisection.manager import check_record
 from brimful.bisection.visiting import summarise
 from brimful.errors import RecordError
 from brimful.records import Bisected, BisectionPlan, Build, RunFile, Trial, Visit
@@ -39,10 +39,8 @@ def verify_bisection(file: RunFile) -> BisectionVerification:
         When the record does not say what was measured.
     """
     plan, log = plan_of(file), Log.of(file)
-    unended = file.unended()
-    findings = [*filter(None, (file.change(), file.disorder(), unended if file.lacks_end else None))]
-    notes = [note for note in (unended if not file.lacks_end else "", file.unsigned()) if note]
-    claimed = answer_of(file)
+    findings, notes = file.checked()
+    claimed = file.last(Bisected)
     try:
         check_record(file)
         findings += _visits(log.visits, file.trials)

@@ -10,14 +10,14 @@ import msgspec
 
 from brimful import units
 from brimful.burst.loop import BurstLoop, BurstOutcome, BurstProgress
-from brimful.burst.verification import claimed_result, claimed_tests, plan_of
 from brimful.errors import UsageError
 from brimful.machine.watch import Watch
 from brimful.managed import Begun, Place, Sink, manage, new_run
 from brimful.measurers.base import Description, Measurer, checked_description
 from brimful.policies import Policies
-from brimful.records import BurstPlan, Run, RunFile, Warning
-from brimful.records.experiment import fingerprint
+from brimful.records import Burst, BurstPlan, Run, RunFile, Warning
+from brimful.records.experiment import fingerprint_of
+from brimful.records.stated import burst_plan, burst_tests
 from brimful.throughput.found import (
     FoundThroughput,
     check_lossless,
@@ -51,9 +51,7 @@ class BurstRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     def fingerprint(self) -> str:
         """Digest what makes two runs the same."""
-        facts = msgspec.to_builtins(self)
-        del facts["search"]
-        return fingerprint(subject=SUBJECT, search=self.search.fingerprint(), **facts)
+        return fingerprint_of(self, subject=SUBJECT, search=self.search.fingerprint())
 
 
 class BurstRun(msgspec.Struct, frozen=True):
@@ -106,14 +104,14 @@ def run_burst(
 
     def perform(file: RunFile, sink: Sink) -> BurstRun:
         loop = BurstLoop(
-            plan_of(file),
+            burst_plan(file),
             measurer,
             policies,
             sink=sink,
             progress=lambda state: progress(file.run, state),
             watch=Watch() if description.on_this_machine else None,
         )
-        loop.resume(file.trials, claimed_tests(file))
+        loop.resume(file.trials, burst_tests(file))
         outcome = loop.run()
         return BurstRun(file.path, msgspec.structs.replace(outcome, warnings=[*begun, *outcome.warnings]))
 
@@ -130,7 +128,7 @@ def run_burst(
 
 
 def _shown(saved: RunFile) -> BurstRun:
-    outcome = BurstOutcome(claimed_tests(saved), claimed_result(saved), saved.warnings, saved.ends[-1])
+    outcome = BurstOutcome(burst_tests(saved), saved.last(Burst), saved.warnings, saved.ends[-1])
     return BurstRun(saved.path, outcome)
 
 

@@ -9,7 +9,8 @@ import msgspec
 
 from brimful.burst.calculations import completed_tests, result_of
 from brimful.errors import RecordError
-from brimful.records import Burst, BurstPlan, BurstTest, RunFile
+from brimful.records import Burst, BurstTest, RunFile
+from brimful.records.stated import burst_plan, burst_tests
 from brimful.throughput.found import common_findings, verify_found
 
 
@@ -25,29 +26,6 @@ class BurstVerification(msgspec.Struct, frozen=True):
     """What is to be known beside: that there is no end, or what could not be looked at."""
 
 
-def plan_of(file: RunFile) -> BurstPlan:
-    """Give what a run measures, at the load that its tester could offer.
-
-    Raises
-    ------
-    RecordError
-        When it does not say so.
-    """
-    return file.planned(file.run.burst).below(file.ceiling)
-
-
-def claimed_tests(file: RunFile) -> list[BurstTest]:
-    """Give the tests that a record states, at the load that its tester could offer."""
-    plan = plan_of(file)
-    load = None if plan.asked is None else plan.load
-    return [record for record in file.of(BurstTest) if record.load == load]
-
-
-def claimed_result(file: RunFile) -> Burst | None:
-    """Give the result that a record states: the last, as a resumed run has one for each time it ended."""
-    return next(iter(file.latest(Burst)), None)
-
-
 def verify_burst(file: RunFile) -> BurstVerification:
     """Recompute every test and the result of a run.
 
@@ -56,7 +34,7 @@ def verify_burst(file: RunFile) -> BurstVerification:
     RecordError
         When the record does not say what was measured.
     """
-    plan = plan_of(file)
+    plan = burst_plan(file)
     throughput = verify_found(file.path.parent, plan.throughput, plan.throughput_run, plan.throughput_goal)
     findings, notes = common_findings(file, throughput)
     try:
@@ -69,7 +47,7 @@ def verify_burst(file: RunFile) -> BurstVerification:
 
 
 def _differences(file: RunFile, tests: list[BurstTest], result: Burst | None) -> Iterator[str]:
-    claims = claimed_tests(file)
+    claims = burst_tests(file)
     for test in tests:
         claim = next((claim for claim in claims if claim.test == test.test), None)
         if claim is None and file.ends:
@@ -79,7 +57,7 @@ def _differences(file: RunFile, tests: list[BurstTest], result: Burst | None) ->
     for claim in claims:
         if claim.test >= len(tests):
             yield f"test {claim.test}: the record has a result, but no trials for it"
-    stated = claimed_result(file)
+    stated = file.last(Burst)
     if file.ends and not _alike(stated, result):
         yield f"the result is recorded as {stated}, but the trials give {result}"
 

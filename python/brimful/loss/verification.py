@@ -6,8 +6,7 @@ import msgspec
 
 from brimful.errors import RecordError
 from brimful.loss.calculations import losses, outcomes, steps
-from brimful.records import Loss, LossPlan, RunFile
-from brimful.throughput.found import FoundVerification, common_findings
+from brimful.records import Loss, LossPlan, RunFile, stated
 
 
 class LossVerification(msgspec.Struct, frozen=True):
@@ -33,11 +32,6 @@ def plan_of(file: RunFile) -> LossPlan:
     return file.planned(plan if plan and plan.loads else None)
 
 
-def claimed_losses(file: RunFile) -> list[Loss]:
-    """Give the results of a run, of a resumed one the last of each load."""
-    return sorted(file.latest(Loss, "load"), key=lambda one: one.load, reverse=True)
-
-
 def verify_loss(file: RunFile) -> LossVerification:
     """Recompute every loss ratio of a run.
 
@@ -47,12 +41,12 @@ def verify_loss(file: RunFile) -> LossVerification:
         When the record does not say what was measured.
     """
     plan = plan_of(file)
-    findings, notes = common_findings(file, FoundVerification())
+    findings, notes = file.checked()
     try:
         found = losses(file.trials, plan, file.ceiling)
     except RecordError as error:
         return LossVerification([], len(file.counted()), [*findings, str(error)], notes)
-    claimed = {one.load: one for one in claimed_losses(file)}
+    claimed = {one.load: one for one in stated.losses(file)}
     for one in found if file.ends else []:
         claim = claimed.pop(one.load, None)
         if claim != one:

@@ -19,7 +19,7 @@ from brimful.paired.calibration import queue_of
 from brimful.paired.loop import PairedLoop, PairedOutcome, PairedProgress
 from brimful.policies import ON_ERROR, ON_INVALID, Policies
 from brimful.records import LossPairs, PairedDevice, PairedPlan, Ratio, Run, RunFile, read_run
-from brimful.records.experiment import fingerprint
+from brimful.records.experiment import fingerprint_of
 from brimful.runs import HOME, run_directories
 from brimful.statistics.pairs import floor_of_repeats
 
@@ -56,9 +56,7 @@ class PairedRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     def fingerprint(self) -> str:
         """Digest what makes two runs the same; what may change when a run is resumed is left out."""
-        changeable = {"on_invalid", "on_error", "labels"}
-        facts = msgspec.to_builtins(self)
-        return fingerprint(subject=SUBJECT, **{key: value for key, value in facts.items() if key not in changeable})
+        return fingerprint_of(self, "on_invalid", "on_error", "labels", subject=SUBJECT)
 
 
 class PairedRun(msgspec.Struct, frozen=True):
@@ -128,7 +126,8 @@ def run_comparison(
         begin=begin,
         perform=perform,
         show=lambda file: PairedRun(
-            file.path, PairedOutcome(ratios_of(file), losses_of(file), file.warnings, file.ends[-1])
+            file.path,
+            PairedOutcome(file.latest(Ratio, "device"), file.latest(LossPairs, "device"), file.warnings, file.ends[-1]),
         ),
     )
 
@@ -200,16 +199,6 @@ def plan_of(file: RunFile) -> PairedPlan:
     return plan
 
 
-def ratios_of(file: RunFile) -> list[Ratio]:
-    """Give the last answer for each device; a resumed run has more than one."""
-    return file.latest(Ratio, "device")
-
-
-def losses_of(file: RunFile) -> list[LossPairs]:
-    """Give the last answer to the second question for each device."""
-    return file.latest(LossPairs, "device")
-
-
 def earlier_controls(spec: str, home: Path = HOME) -> list[tuple[float, float]]:
     """Give the ratios of a device to itself in earlier runs here, as logarithms, with their standard errors."""
     found = []
@@ -223,7 +212,7 @@ def earlier_controls(spec: str, home: Path = HOME) -> list[tuple[float, float]]:
             continue
         found += [
             (math.log(ratio.ratio), ratio.standard_error)
-            for ratio in ratios_of(file)
+            for ratio in file.latest(Ratio, "device")
             if ratio.device == plan.devices[-1].name and ratio.ratio is not None
         ]
     return found

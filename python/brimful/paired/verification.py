@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from brimful.errors import MeasureError
-from brimful.paired.manager import losses_of, plan_of, ratios_of
+from brimful.paired.manager import plan_of
 from brimful.paired.planner import replay
 from brimful.records import Activation, LossPairs, Pair, Ratio, RunFile
 
@@ -37,9 +37,7 @@ def verify_comparison(file: RunFile) -> PairedVerification:
         When the record does not say what was measured.
     """
     plan = plan_of(file)
-    unended = file.unended()
-    findings = [*filter(None, (file.change(), file.disorder(), unended if file.lacks_end else None))]
-    notes = [note for note in (unended if not file.lacks_end else "", file.unsigned()) if note]
+    findings, notes = file.checked()
     activations = file.of(Activation)
     try:
         planner, pairs = replay(plan, file.trials, activations, file.ceilings)
@@ -50,8 +48,8 @@ def verify_comparison(file: RunFile) -> PairedVerification:
     ratios, losses = planner.ratios(), planner.losses()
     findings += _differences("pair", file.of(Pair), pairs)
     if file.ends:
-        findings += _differences("ratio", ratios_of(file), ratios)
-        findings += _differences("count of losses", losses_of(file), losses)
+        findings += _differences("ratio", file.latest(Ratio, "device"), ratios)
+        findings += _differences("count of losses", file.latest(LossPairs, "device"), losses)
     return PairedVerification(ratios, losses, len(pairs), len(file.trials), findings, notes)
 
 

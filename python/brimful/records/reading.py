@@ -69,6 +69,10 @@ class RunFile(msgspec.Struct, frozen=True):
         """Give the records of a kind that differ in fields, each the last: a resumed run has one for each end."""
         return list({tuple(getattr(record, name) for name in names): record for record in self.of(kind)}.values())
 
+    def last(self, kind: type[_Kind]) -> _Kind | None:
+        """Give the last record of a kind, if there is any."""
+        return next(reversed(self.of(kind)), None)
+
     def planned(self, plan: _Plan | None) -> _Plan:
         """Give what the run set out to measure.
 
@@ -87,6 +91,13 @@ class RunFile(msgspec.Struct, frozen=True):
             message = f"{self.path}:1: the run is of the subject {subject!r}, but does not say what was measured"
             raise RecordError(message)
         return plan
+
+    def checked(self) -> tuple[list[str], list[str]]:
+        """Give what does not hold of any record with trials, and what is to be known of it beside."""
+        unended = self.unended()
+        found = (self.change(), self.disorder(), unended if self.lacks_end else None)
+        notes = ("" if self.lacks_end else unended, self.unsigned())
+        return [text for text in found if text], [text for text in notes if text]
 
     def lines(self) -> Iterator[Record]:
         """Give all records: each end behind the trials that it stood behind, what was found before the last one."""

@@ -8,6 +8,7 @@ import msgspec
 
 from brimful.errors import RecordError
 from brimful.records import Recovery, RunFile
+from brimful.records.stated import recovery_plan
 from brimful.recovery.calculations import recoveries
 from brimful.throughput.found import common_findings, verify_found
 
@@ -31,7 +32,7 @@ def verify_recovery(file: RunFile) -> RecoveryVerification:
     RecordError
         When the record does not say what was measured.
     """
-    plan = file.planned(file.run.recovery).below(file.ceiling)
+    plan = recovery_plan(file)
     throughput = verify_found(file.path.parent, plan.throughput, plan.throughput_run, plan.throughput_goal)
     findings, notes = common_findings(file, throughput)
     try:

@@ -11,13 +11,12 @@ import msgspec
 from brimful.errors import MeasureError
 from brimful.measurers.base import Description, Measurer
 from brimful.measurers.stations import Stations, port_count
-from brimful.records import End, SwitchingPlan, read_run
-from brimful.records.experiment import fingerprint
+from brimful.records import End, SwitchingPlan, SwitchingResult, read_run
+from brimful.records.experiment import fingerprint_of
 from brimful.suites import forwarding
 from brimful.suites.manager import SUBJECT, Suite
 from brimful.switching.addresses import RANDOM, SEQUENTIAL
 from brimful.switching.manager import SwitchingRequest, run_switching
-from brimful.switching.verification import claimed_results
 from brimful.throughput.manager import SearchRequest
 from brimful.units import parse_load
 
@@ -93,9 +92,7 @@ class SwitchSuiteRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     def fingerprint(self) -> str:
         """Digest what makes two suites the same."""
-        facts = msgspec.to_builtins(self)
-        del facts["search"]
-        return fingerprint(subject=SUBJECT, standard="RFC 2889", search=self.search.fingerprint(), **facts)
+        return fingerprint_of(self, subject=SUBJECT, standard="RFC 2889", search=self.search.fingerprint())
 
     def of_pattern(self, test: str, size: str) -> SearchRequest:
         """Give the request of a test that has a pattern of traffic, at one size."""
@@ -250,7 +247,7 @@ def _capacity(caching: Path) -> int:
     MeasureError
         When it is none.
     """
-    values = [one.value for one in claimed_results(read_run(caching)) if one.value is not None]
+    values = [one.value for one in read_run(caching).latest(SwitchingResult, "name") if one.value is not None]
     if not values or min(values) < 1:
         message = "no address is learned, so there is no rate of learning"
         raise MeasureError(message)

@@ -12,10 +12,10 @@ from brimful.managed import Begun, Place, Sink, manage, new_run
 from brimful.measurers.base import checked_description
 from brimful.measurers.stations import Stations
 from brimful.policies import ON_ERROR, ON_INVALID, Policies
-from brimful.records import RunFile, SwitchingPlan
+from brimful.records import RunFile, SwitchingPlan, SwitchingResult
 from brimful.records.experiment import fingerprint
 from brimful.switching.loop import SwitchingLoop, SwitchingOutcome
-from brimful.switching.verification import claimed_results, plan_of
+from brimful.switching.verification import plan_of
 
 SUBJECT = "switching"
 
@@ -100,5 +100,7 @@ def run_switching(
         note,
         begin=begin,
         perform=perform,
-        show=lambda saved: SwitchingRun(saved.path, SwitchingOutcome(claimed_results(saved), saved.ends[-1])),
+        show=lambda saved: SwitchingRun(
+            saved.path, SwitchingOutcome(saved.latest(SwitchingResult, "name"), saved.ends[-1])
+        ),
     )

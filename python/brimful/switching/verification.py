@@ -6,7 +6,6 @@ import msgspec
 
 from brimful.records import RunFile, SwitchingPlan, SwitchingResult
 from brimful.switching.steps import TESTS, Step, next_of
-from brimful.throughput.found import FoundVerification, common_findings
 
 
 class SwitchingVerification(msgspec.Struct, frozen=True):
@@ -31,11 +30,6 @@ def plan_of(file: RunFile) -> SwitchingPlan:
     return file.planned(plan if plan and plan.test in TESTS and plan.rate > 0 else None)
 
 
-def claimed_results(file: RunFile) -> list[SwitchingResult]:
-    """Give the results of a run, of a resumed one the last of each name."""
-    return file.latest(SwitchingResult, "name")
-
-
 def verify_switching(file: RunFile) -> SwitchingVerification:
     """Take every decision of a run again.
 
@@ -45,7 +39,7 @@ def verify_switching(file: RunFile) -> SwitchingVerification:
         When the record does not say what was measured.
     """
     plan = plan_of(file)
-    findings, notes = common_findings(file, FoundVerification())
+    findings, notes = file.checked()
     try:
         found = next_of(plan, file.trials)
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
@@ -54,7 +48,7 @@ def verify_switching(file: RunFile) -> SwitchingVerification:
     results = [] if isinstance(found, Step) else found
     if isinstance(found, Step) and file.is_done():
         findings.append(f"the run is done, but has no trial {found.name} of {found.addresses or found.frames}")
-    claimed = {one.name: one for one in claimed_results(file)}
+    claimed = {one.name: one for one in file.latest(SwitchingResult, "name")}
     for one in results if file.ends else []:
         claim = claimed.pop(one.name, None)
         if claim != one:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from brimful.records import Bisected, BisectionPlan, Build, RunFile, Visit
+from brimful.records.stated import bisection_plan
 from brimful.report import blocks, facts, words
 from brimful.report.bisection import figures
 from brimful.report.bisection.measured import Measured, measured_builds, ratio
@@ -36,8 +37,8 @@ def build(file: RunFile) -> Document:
     RecordError
         When the record has no plan of such a run.
     """
-    plan = plan_of(file)
-    answer, visits, builds = answer_of(file), visits_of(file), builds_of(file)
+    plan = bisection_plan(file)
+    answer, visits, builds = file.last(Bisected), file.of(Visit), file.of(Build)
     return Document(
         run=file.run,
         kind="Bisection",
@@ -56,35 +57,8 @@ def build(file: RunFile) -> Document:
 
 def line(file: RunFile) -> str:
     """Give the result of a run in one line."""
-    answer = answer_of(file)
-    return "no result" if answer is None else _short(plan_of(file), answer)
-
-
-def plan_of(file: RunFile) -> BisectionPlan:
-    """Give what a run set out to find.
-
-    Raises
-    ------
-    RecordError
-        When the record does not say.
-    """
-    plan = file.run.bisection
-    return file.planned(plan if plan and len(plan.versions) > 1 else None)
-
-
-def answer_of(file: RunFile) -> Bisected | None:
-    """Give the answer of a run, of a resumed one the last."""
-    return next(iter(file.latest(Bisected)), None)
-
-
-def visits_of(file: RunFile) -> list[Visit]:
-    """Give the visits of a run in their order."""
-    return file.of(Visit)
-
-
-def builds_of(file: RunFile) -> list[Build]:
-    """Give the builds that were made, or failed, in their order."""
-    return file.of(Build)
+    answer = file.last(Bisected)
+    return "no result" if answer is None else _short(bisection_plan(file), answer)
 
 
 def name(plan: BisectionPlan, number: int) -> str:

@@ -9,6 +9,7 @@ import msgspec
 
 from brimful.errors import UsageError
 from brimful.records import RunFile
+from brimful.records.stated import burst_plan, burst_tests
 from brimful.report.burst import model
 from brimful.report.compared import Compared, Outcome, refuse_different, refuse_repeated
 from brimful.report.lines import table
@@ -38,7 +39,7 @@ def compare_runs(new: Sequence[RunFile], baseline: Sequence[RunFile], *, toleran
 
 
 def _check_alike(files: Sequence[RunFile]) -> None:
-    loads = {model.plan_of(file).load for file in files}
+    loads = {burst_plan(file).load for file in files}
     if len(loads) > 1:
         shown = ", ".join(format_load(load, digits=6) for load in sorted(loads))
         message = f"bursts of different loads cannot be compared: {shown}; give the runs the same --max-load"
@@ -54,7 +55,7 @@ def sample(side: Sequence[RunFile]) -> Sample:
     UsageError
         When no test came to its end.
     """
-    tests = [test for file in side for test in model.tests_of(file)]
+    tests = [test for file in side for test in burst_tests(file)]
     if not tests:
         message = f"{side[0].path}: has no test that came to its end; give runs that have"
         raise UsageError(message)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from brimful.records import RunFile, Trial
+from brimful.records.stated import burst_tests
 from brimful.report import words
 from brimful.report.burst import model
 
@@ -10,7 +11,7 @@ from brimful.report.burst import model
 def explain(file: RunFile) -> str:
     """Say burst by burst how each test came to its end."""
     lines = []
-    tests = {test.test: test for test in model.tests_of(file)}
+    tests = {test.test: test for test in burst_tests(file)}
     bursts = model.bursts_of(file)
     for number in sorted({trial.round or 0 for trial in bursts}):
         done = tests.get(number)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from brimful.records import Burst, BurstPlan, BurstTest, RunFile, Trial
+from brimful.records.stated import burst_plan, burst_tests
 from brimful.report import blocks, facts, ports, words
 from brimful.report.blocks import Card, Document, Figure, Sentence, Table
 from brimful.report.burst import figures
@@ -30,8 +31,8 @@ def build(file: RunFile) -> Document:
     RecordError
         When the record has no plan of such a run.
     """
-    plan = plan_of(file)
-    result, tests = result_of(file), tests_of(file)
+    plan = burst_plan(file)
+    result, tests = file.last(Burst), burst_tests(file)
     shown = [NO_RESULT] if result is None else [bursts_tried(file), _result(file, plan, result), tests_table(file)]
     return Document(
         run=file.run,
@@ -48,41 +49,18 @@ def build(file: RunFile) -> Document:
     )
 
 
-def plan_of(file: RunFile) -> BurstPlan:
-    """Give what a run measured, at the load that its tester could offer.
-
-    Raises
-    ------
-    RecordError
-        When the record does not say.
-    """
-    return file.planned(file.run.burst).below(file.ceiling)
-
-
-def result_of(file: RunFile) -> Burst | None:
-    """Give the result of a run, of a resumed one the last."""
-    return next(iter(file.latest(Burst)), None)
-
-
-def tests_of(file: RunFile) -> list[BurstTest]:
-    """Give the tests of a run in their order, at the load that its tester could offer."""
-    plan = plan_of(file)
-    load = None if plan.asked is None else plan.load
-    return [record for record in file.of(BurstTest) if record.load == load]
-
-
 def bursts_of(file: RunFile) -> list[Trial]:
     """Give the bursts that count, at the load that the tester could offer."""
-    load = plan_of(file).load
+    load = burst_plan(file).load
     return [trial for trial in file.counted() if trial.burst and trial.load <= load]
 
 
 def headline(file: RunFile) -> str:
     """Say the result in one line."""
-    result = result_of(file)
+    result = file.last(Burst)
     if result is None:
         return "no result"
-    plan = plan_of(file)
+    plan = burst_plan(file)
     least = "at least " if result.at_limit else ""
     buffer_s = result.corrected_buffer_s
     said = "" if buffer_s is None else f", corrected buffer time {least}{format_delay(buffer_s)}"
@@ -105,7 +83,7 @@ def tests_table(file: RunFile) -> Table:
     return Table(
         title="Tests",
         names=["test", "longest without loss", "shortest with loss", "bursts"],
-        rows=[_test_row(file, test) for test in tests_of(file)],
+        rows=[_test_row(file, test) for test in burst_tests(file)],
         key="tests",
     )
 

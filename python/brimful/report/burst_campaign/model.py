@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from brimful.records import Member, Run, RunFile, planned_members, read_run
+from brimful.records import Burst, Member, Run, RunFile, planned_members, read_run
+from brimful.records.stated import burst_plan
 from brimful.report import blocks, facts, words
 from brimful.report.blocks import Block, Document, Section, Sentence, Table
 from brimful.report.burst import model as one_size
@@ -82,7 +83,7 @@ def _table(file: RunFile) -> Block:
 
 
 def _section(member: Member, file: RunFile) -> Section:
-    plan, result = one_size.plan_of(file), one_size.result_of(file)
+    plan, result = burst_plan(file), file.last(Burst)
     shown = [one_size.NO_RESULT] if result is None else [one_size.bursts_tried(file), one_size.tests_table(file)]
     size = size_of(member)
     own = [group for group in facts.set_up(file.run, facts.device(file.run, file.trials)) if group[0] not in _OF_ALL]
@@ -162,7 +163,7 @@ def _outcome(file: RunFile) -> str:
 def _row(file: RunFile, member: Member) -> list[str]:
     if member.run is None or member.run.burst is None:
         return [size_of(member), *[_NOTHING] * (len(NAMES) - 1)]
-    unit, plan = member.run.load_unit, one_size.plan_of(_as_file(file, member, member.run))
+    unit, plan = member.run.load_unit, burst_plan(_as_file(file, member, member.run))
     throughput = _NOTHING if plan.throughput is None else format_load(plan.throughput, unit)
     cells = [_NOTHING] * len(one_size.RESULT_NAMES)
     if member.burst is not None:
@@ -176,12 +177,12 @@ def _remarks(member: Member) -> list[str]:
 
 
 def _notes(files: Sequence[RunFile]) -> list[str]:
-    said = (one_size.notes(file, one_size.plan_of(file), one_size.result_of(file)) for file in files)
+    said = (one_size.notes(file, burst_plan(file), file.last(Burst)) for file in files)
     deviations = (f"Deviation: {text}." for file in files for text in file.run.deviations)
     return list(dict.fromkeys([*(note for notes in said for note in notes), *deviations]))
 
 
 def _common(files: Sequence[RunFile]) -> list[tuple[str, str]]:
-    set_ups = [one_size.set_up(file, one_size.plan_of(file)) for file in files]
+    set_ups = [one_size.set_up(file, burst_plan(file)) for file in files]
     alike = [row for row in set_ups[0] if all(row in other for other in set_ups)] if set_ups else []
     return [row for row in alike if row[0] not in _SHOWN_ELSEWHERE]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from brimful.records import Loss, LossPlan, RunFile
+from brimful.records.stated import losses
 from brimful.report import blocks, facts, ports, words
 from brimful.report.blocks import Block, Card, Document, Figure, Sentence, Table
 from brimful.report.loss import figures
@@ -25,7 +26,7 @@ def build(file: RunFile) -> Document:
         When the record has no plan of such a run.
     """
     plan = file.planned(file.run.loss)
-    found = losses_of(file)
+    found = losses(file)
     shown: list[Block] = [Sentence("There is no result: no trial was made.")]
     if found:
         shown = [_figure(file, plan, found), _table(file, plan, found)]
@@ -45,14 +46,9 @@ def build(file: RunFile) -> Document:
     )
 
 
-def losses_of(file: RunFile) -> list[Loss]:
-    """Give the loss at each load, the greatest load first; of a resumed run the last."""
-    return sorted(file.latest(Loss, "load"), key=lambda one: one.load, reverse=True)
-
-
 def line(file: RunFile) -> str:
     """Give the result of a run in one line."""
-    found = losses_of(file)
+    found = losses(file)
     if not found:
         return "no result"
     clean = greatest_without_loss(found)

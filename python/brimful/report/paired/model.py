@@ -45,7 +45,7 @@ def build(file: RunFile) -> Document:
         When the record has no plan of such a run.
     """
     plan = plan_of(file)
-    ratios, losses = ratios_of(file), losses_of(file)
+    ratios, losses = file.latest(Ratio, "device"), file.latest(LossPairs, "device")
     pairs = pairs_of(file)
     return Document(
         run=file.run,
@@ -66,7 +66,7 @@ def build(file: RunFile) -> Document:
 def line(file: RunFile) -> str:
     """Give the result of a run in one line."""
     plan = plan_of(file)
-    found = [ratio for ratio in ratios_of(file) if ratio.verdict not in _CONTROL]
+    found = [ratio for ratio in file.latest(Ratio, "device") if ratio.verdict not in _CONTROL]
     told = [
         f"{ratio.device}/{plan.devices[0].name} {interval(ratio)}, {_SHORT.get(ratio.verdict, ratio.verdict)}"
         for ratio in found
@@ -84,16 +84,6 @@ def plan_of(file: RunFile) -> PairedPlan:
     """
     plan = file.run.paired
     return file.planned(plan if plan and plan.devices else None)
-
-
-def ratios_of(file: RunFile) -> list[Ratio]:
-    """Give the answer for each device, of a resumed run the last."""
-    return file.latest(Ratio, "device")
-
-
-def losses_of(file: RunFile) -> list[LossPairs]:
-    """Give the answer to the second question for each device, of a resumed run the last."""
-    return file.latest(LossPairs, "device")
 
 
 def pairs_of(file: RunFile) -> list[Pair]:
@@ -162,8 +152,8 @@ def loss_sentence(plan: PairedPlan, losses: LossPairs) -> str:
 def explain(file: RunFile) -> str:
     """Say how each verdict follows from the pairs."""
     plan = plan_of(file)
-    lines = [_reason(plan, ratio) for ratio in ratios_of(file)]
-    lines += [loss_sentence(plan, each) for each in losses_of(file)]
+    lines = [_reason(plan, ratio) for ratio in file.latest(Ratio, "device")]
+    lines += [loss_sentence(plan, each) for each in file.latest(LossPairs, "device")]
     return "\n".join(lines) or "The devices were not compared: there is no verdict to explain."
 
 
@@ -184,12 +174,12 @@ def suite(file: RunFile) -> Suite:
     """Give the verdicts as test cases: each fails unless a regression is excluded."""
     plan = plan_of(file)
     cases = []
-    for ratio in ratios_of(file):
+    for ratio in file.latest(Ratio, "device"):
         passed = ratio.verdict in _GOOD
         said = sentence(plan, ratio)
         name = f"{ratio.device} against {plan.devices[0].name}"
         cases.append(Case(name=name, problem=None if passed else said, said=said))
-    for losses in losses_of(file):
+    for losses in file.latest(LossPairs, "device"):
         said = loss_sentence(plan, losses)
         name = f"losses of {losses.device} against {plan.devices[0].name}"
         cases.append(Case(name=name, problem=None if losses.verdict in _GOOD else said, said=said))

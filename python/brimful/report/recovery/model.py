@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from brimful.records import Recovery, RecoveryPlan, RunFile
+from brimful.records.stated import recovery_plan
 from brimful.report import blocks, facts, ports, words
 from brimful.report.blocks import Block, Card, Document, Sentence, Table
 from brimful.units import format_delay, format_duration, format_load
@@ -37,7 +38,7 @@ def build(file: RunFile) -> Document:
     RecordError
         When the record has no plan of such a run.
     """
-    plan = plan_of(file)
+    plan = recovery_plan(file)
     found = recoveries_of(file)
     shown: list[Block] = [Sentence(f"Average: {average(found)}")]
     if found:
@@ -63,17 +64,6 @@ def build(file: RunFile) -> Document:
         values="times",
         data={"plan": plan, "recoveries": found},
     )
-
-
-def plan_of(file: RunFile) -> RecoveryPlan:
-    """Give what a run measured, at the load that its tester could offer.
-
-    Raises
-    ------
-    RecordError
-        When the record does not say.
-    """
-    return file.planned(file.run.recovery).below(file.ceiling)
 
 
 def line(file: RunFile) -> str:

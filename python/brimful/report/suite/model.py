@@ -8,12 +8,13 @@ from typing import Any
 
 import msgspec
 
-from brimful.records import Burst, RunFile, SuitePlan
+from brimful.records import Burst, RunFile, SuitePlan, SwitchingResult
+from brimful.records.stated import burst_plan, losses, recovery_plan
 from brimful.report import blocks, facts, words
 from brimful.report.blocks import Block, Card, Document, Figure, Sentence, Table
 from brimful.report.burst import model as bursts
 from brimful.report.delay import numbers
-from brimful.report.loss.model import greatest_without_loss, losses_of
+from brimful.report.loss.model import greatest_without_loss
 from brimful.report.recovery import model as recovery
 from brimful.report.suite import figures
 from brimful.report.suite.done import sections_table
@@ -133,7 +134,7 @@ def _modified(all_results: Sequence[Result]) -> Table:
 
 def _of_switch(result: Result) -> list[Block]:
     """Show what one test of a switch found."""
-    found = [] if result.file is None else switching.results_of(result.file)
+    found = [] if result.file is None else result.file.latest(SwitchingResult, "name")
     if result.file is None or result.file.run.switching is None or not found:
         said = result.text or result.reason.replace("-", " ")
         return [Sentence(f"{switching.TITLES.get(result.test, result.test)}: {said}.")]
@@ -175,7 +176,7 @@ def _latency_row(file: RunFile) -> list[str]:
 
 
 def _loss_row(file: RunFile) -> list[str]:
-    found = losses_of(file)
+    found = losses(file)
     if not found:
         return []
     clean, unit = greatest_without_loss(found), file.run.load_unit
@@ -191,13 +192,13 @@ def _burst_row(file: RunFile) -> list[str]:
     found = file.latest(Burst)
     if not found:
         return []
-    average, least, most, deviation, _, corrected = bursts.result_cells(bursts.plan_of(file), found[0])
+    average, least, most, deviation, _, corrected = bursts.result_cells(burst_plan(file), found[0])
     return [average, least, most, deviation, corrected]
 
 
 def _recovery_row(file: RunFile) -> list[str]:
     found = recovery.recoveries_of(file)
-    plan = recovery.plan_of(file)
+    plan = recovery_plan(file)
     if not found or plan is None:
         return []
     return [format_load(plan.load, file.run.load_unit), recovery.average(found), str(len(found))]
@@ -240,9 +241,9 @@ def _throughputs(test: str, results: Sequence[Result]) -> Figure | None:
 
 def _curves(test: str, results: Sequence[Result]) -> Figure | None:
     curves = [
-        (result.size, result.file.run.loss.reference, losses_of(result.file))
+        (result.size, result.file.run.loss.reference, losses(result.file))
         for result in results
-        if test == "loss" and result.file is not None and result.file.run.loss is not None and losses_of(result.file)
+        if test == "loss" and result.file is not None and result.file.run.loss is not None and losses(result.file)
     ]
     if not curves:
         return None
@@ -269,7 +270,7 @@ def _cards(results: Sequence[Result]) -> list[Card]:
         for test in ("caching", "learning", "ageing")
         for result in _of(results, test)
         if result.file is not None and result.file.run.switching is not None
-        for one in switching.results_of(result.file)
+        for one in result.file.latest(SwitchingResult, "name")
     ]
     return of_switch or [
         Card(

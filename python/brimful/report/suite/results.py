@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from brimful.records import Burst, RunFile, SuitePlan, SuiteTest, read_run
-from brimful.report.loss.model import losses_of
+from brimful.records import Burst, RunFile, SuitePlan, SuiteTest, SwitchingResult, read_run
+from brimful.records.stated import losses
 from brimful.report.recovery.model import recoveries_of
 from brimful.report.suite.sections import THROUGHPUTS
-from brimful.report.switching.model import results_of as switching_results
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,7 +61,7 @@ def _latency(file: RunFile) -> float | None:
 
 
 def _loss(file: RunFile) -> float | None:
-    found = losses_of(file)
+    found = losses(file)
     return found[0].ratio if found else None
 
 
@@ -79,18 +78,19 @@ def _recovery(file: RunFile) -> float | None:
 
 def _least(file: RunFile) -> float | None:
     """Give the least of several capacities: what holds of any addresses."""
-    found = [one.value for one in switching_results(file) if one.verdict != "none" and one.value is not None]
+    results = file.latest(SwitchingResult, "name")
+    found = [one.value for one in results if one.verdict != "none" and one.value is not None]
     return min(found) if found else None
 
 
 def broadcast_throughput(file: RunFile) -> float | None:
     """Give the highest rate of broadcasts that came to every port."""
-    return next((one.value for one in switching_results(file) if one.name == "throughput"), None)
+    return next((one.value for one in file.latest(SwitchingResult, "name") if one.name == "throughput"), None)
 
 
 def _failed(file: RunFile) -> float | None:
     """Give how many kinds of frames, or ports, fail."""
-    judged = [one.verdict for one in switching_results(file) if one.verdict in ("pass", "fail")]
+    judged = [one.verdict for one in file.latest(SwitchingResult, "name") if one.verdict in ("pass", "fail")]
     return float(judged.count("fail")) if judged else None
 
 

@@ -34,7 +34,7 @@ def build(file: RunFile) -> Document:
         When the record has no plan of such a run.
     """
     plan = _plan(file)
-    found = results_of(file)
+    found = file.latest(SwitchingResult, "name")
     shown: list[Block] = [results_table(plan, found)] if found else [Sentence("There is no result.")]
     return Document(
         run=file.run,
@@ -52,14 +52,9 @@ def build(file: RunFile) -> Document:
     )
 
 
-def results_of(file: RunFile) -> list[SwitchingResult]:
-    """Give the results of a run, of a resumed one the last of each name."""
-    return file.latest(SwitchingResult, "name")
-
-
 def line(file: RunFile) -> str:
     """Give the result of a run in one line."""
-    plan, found = _plan(file), results_of(file)
+    plan, found = _plan(file), file.latest(SwitchingResult, "name")
     shown = [f"{one.name}: {shown_value(plan, one)}".removeprefix(": ") for one in found]
     return f"{plan.test}: {', '.join(shown) or 'no result'}"
 

@@ -39,9 +39,7 @@ def verify_bisection(file: RunFile) -> BisectionVerification:
         When the record does not say what was measured.
     """
     plan, log = plan_of(file), Log.of(file)
-    unended = file.unended()
-    findings = [*filter(None, (file.change(), file.disorder(), unended if file.lacks_end else None))]
-    notes = [note for note in (unended if not file.lacks_end else "", file.unsigned()) if note]
+    findings, notes = file.checked()
     claimed = file.last(Bisected)
     try:
         check_record(file)

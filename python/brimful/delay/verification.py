@@ -34,11 +34,8 @@ def verify_delay(file: RunFile) -> DelayVerification:
         When the record does not say what was measured, or a trial says what cannot be.
     """
     found = results(file.trials, file.planned(file.run.delay), file.ceiling)
-    unended = file.unended()
-    faults = (file.change(), file.disorder(), unended if file.lacks_end else None)
-    findings = [*filter(None, faults), *_differences(file, found)]
-    notes = (unended if not file.lacks_end else "", file.unsigned())
-    return DelayVerification(found, len(file.counted()), findings, [note for note in notes if note])
+    findings, notes = file.checked()
+    return DelayVerification(found, len(file.counted()), [*findings, *_differences(file, found)], notes)
 
 
 def _differences(file: RunFile, found: list[Delay]) -> Iterator[str]:

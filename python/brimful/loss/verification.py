@@ -7,7 +7,6 @@ import msgspec
 from brimful.errors import RecordError
 from brimful.loss.calculations import losses, outcomes, steps
 from brimful.records import Loss, LossPlan, RunFile, stated
-from brimful.throughput.found import common_findings
 
 
 class LossVerification(msgspec.Struct, frozen=True):
@@ -42,7 +41,7 @@ def verify_loss(file: RunFile) -> LossVerification:
         When the record does not say what was measured.
     """
     plan = plan_of(file)
-    findings, notes = common_findings(file)
+    findings, notes = file.checked()
     try:
         found = losses(file.trials, plan, file.ceiling)
     except RecordError as error:

@@ -37,9 +37,7 @@ def verify_comparison(file: RunFile) -> PairedVerification:
         When the record does not say what was measured.
     """
     plan = plan_of(file)
-    unended = file.unended()
-    findings = [*filter(None, (file.change(), file.disorder(), unended if file.lacks_end else None))]
-    notes = [note for note in (unended if not file.lacks_end else "", file.unsigned()) if note]
+    findings, notes = file.checked()
     activations = file.of(Activation)
     try:
         planner, pairs = replay(plan, file.trials, activations, file.ceilings)

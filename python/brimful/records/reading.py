@@ -92,6 +92,13 @@ class RunFile(msgspec.Struct, frozen=True):
             raise RecordError(message)
         return plan
 
+    def checked(self) -> tuple[list[str], list[str]]:
+        """Give what does not hold of any record with trials, and what is to be known of it beside."""
+        unended = self.unended()
+        found = (self.change(), self.disorder(), unended if self.lacks_end else None)
+        notes = ("" if self.lacks_end else unended, self.unsigned())
+        return [text for text in found if text], [text for text in notes if text]
+
     def lines(self) -> Iterator[Record]:
         """Give all records: each end behind the trials that it stood behind, what was found before the last one."""
         places = self.trials_before_ends or [len(self.trials)] * len(self.ends)

@@ -6,7 +6,6 @@ import msgspec
 
 from brimful.records import RunFile, SwitchingPlan, SwitchingResult
 from brimful.switching.steps import TESTS, Step, next_of
-from brimful.throughput.found import common_findings
 
 
 class SwitchingVerification(msgspec.Struct, frozen=True):
@@ -40,7 +39,7 @@ def verify_switching(file: RunFile) -> SwitchingVerification:
         When the record does not say what was measured.
     """
     plan = plan_of(file)
-    findings, notes = common_findings(file)
+    findings, notes = file.checked()
     try:
         found = next_of(plan, file.trials)
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:

@@ -204,9 +204,5 @@ def common_findings(file: RunFile, throughput: FoundVerification) -> tuple[list[
     throughput
         What became of the search that it began with.
     """
-    findings = [found for found in (file.change(), file.disorder()) if found is not None]
-    unended = file.unended()
-    if unended and file.lacks_end:
-        findings.append(unended)
-    notes = (unended if not file.lacks_end else "", file.unsigned(), throughput.note)
-    return [*findings, *throughput.findings], [note for note in notes if note]
+    findings, notes = file.checked()
+    return [*findings, *throughput.findings], [*notes, *filter(None, [throughput.note])]

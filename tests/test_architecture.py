@@ -277,6 +277,7 @@ INSIDE = {
             "format",
             "digest",
         },
+        "stated": {"bisection", "burst", "loss", "recovery", "reading"},
     },
     "throughput": {
         "goals": set(),

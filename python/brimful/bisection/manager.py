@@ -20,7 +20,7 @@ from brimful.measurers.base import Description, checked_description
 from brimful.paired.calibration import queue_of
 from brimful.policies import ON_ERROR, ON_INVALID, Policies
 from brimful.records import Bisected, BisectionPlan, Build, Run, RunFile, Version
-from brimful.records.experiment import fingerprint
+from brimful.records.experiment import fingerprint_of
 
 SUBJECT = "bisection"
 CONFIDENCE, TOLERANCE, PAIRS, TRIAL_S, MOST_VISITS = 0.95, 0.01, 20, 0.5, 200
@@ -51,9 +51,7 @@ class BisectionRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     def fingerprint(self) -> str:
         """Digest what makes two runs the same; what may change when a run is resumed is left out."""
-        changeable = {"on_invalid", "on_error", "labels", "budget_s"}
-        facts = msgspec.to_builtins(self)
-        return fingerprint(subject=SUBJECT, **{key: value for key, value in facts.items() if key not in changeable})
+        return fingerprint_of(self, "on_invalid", "on_error", "labels", "budget_s", subject=SUBJECT)
 
 
 class BisectionRun(msgspec.Struct, frozen=True):

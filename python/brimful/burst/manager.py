@@ -16,7 +16,7 @@ from brimful.managed import Begun, Place, Sink, manage, new_run
 from brimful.measurers.base import Description, Measurer, checked_description
 from brimful.policies import Policies
 from brimful.records import Burst, BurstPlan, Run, RunFile, Warning
-from brimful.records.experiment import fingerprint
+from brimful.records.experiment import fingerprint_of
 from brimful.records.stated import burst_plan, burst_tests
 from brimful.throughput.found import (
     FoundThroughput,
@@ -51,9 +51,7 @@ class BurstRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     def fingerprint(self) -> str:
         """Digest what makes two runs the same."""
-        facts = msgspec.to_builtins(self)
-        del facts["search"]
-        return fingerprint(subject=SUBJECT, search=self.search.fingerprint(), **facts)
+        return fingerprint_of(self, subject=SUBJECT, search=self.search.fingerprint())
 
 
 class BurstRun(msgspec.Struct, frozen=True):

@@ -17,7 +17,7 @@ from brimful.managed import Begun, Place, Sink, manage, new_run, parse_load
 from brimful.measurers.base import Description, Measurer
 from brimful.policies import ON_ERROR, ON_INVALID, Policies
 from brimful.records import DelayPlan, Run, RunFile, Trial, Warning, read_unchanged
-from brimful.records.experiment import fingerprint, other_traffic
+from brimful.records.experiment import fingerprint_of, other_traffic
 
 SUBJECT = "delay"
 _MOST_PORTS = 2
@@ -47,9 +47,7 @@ class DelayRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     def fingerprint(self) -> str:
         """Digest what makes two runs the same; what may change when a run is resumed is left out."""
-        changeable = {"on_invalid", "on_error", "labels"}
-        facts = msgspec.to_builtins(self)
-        return fingerprint(subject=SUBJECT, **{key: value for key, value in facts.items() if key not in changeable})
+        return fingerprint_of(self, "on_invalid", "on_error", "labels", subject=SUBJECT)
 
 
 class DelayRun(msgspec.Struct, frozen=True):

@@ -17,7 +17,7 @@ from brimful.managed import Begun, Place, Sink, manage, new_run, parse_load
 from brimful.measurers.base import Calibrating, Description, Measurer, checked_description
 from brimful.policies import Policies
 from brimful.records import LossPlan, Run, RunFile
-from brimful.records.experiment import fingerprint
+from brimful.records.experiment import fingerprint_of
 from brimful.records.stated import losses
 from brimful.throughput.found import greatest_load
 from brimful.throughput.manager import SearchRequest
@@ -43,9 +43,7 @@ class LossRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     def fingerprint(self) -> str:
         """Digest what makes two runs the same."""
-        facts = msgspec.to_builtins(self)
-        del facts["search"]
-        return fingerprint(subject=SUBJECT, search=self.search.fingerprint(), **facts)
+        return fingerprint_of(self, subject=SUBJECT, search=self.search.fingerprint())
 
 
 class LossRun(msgspec.Struct, frozen=True):

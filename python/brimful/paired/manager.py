@@ -19,7 +19,7 @@ from brimful.paired.calibration import queue_of
 from brimful.paired.loop import PairedLoop, PairedOutcome, PairedProgress
 from brimful.policies import ON_ERROR, ON_INVALID, Policies
 from brimful.records import LossPairs, PairedDevice, PairedPlan, Ratio, Run, RunFile, read_run
-from brimful.records.experiment import fingerprint
+from brimful.records.experiment import fingerprint_of
 from brimful.runs import HOME, run_directories
 from brimful.statistics.pairs import floor_of_repeats
 
@@ -56,9 +56,7 @@ class PairedRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     def fingerprint(self) -> str:
         """Digest what makes two runs the same; what may change when a run is resumed is left out."""
-        changeable = {"on_invalid", "on_error", "labels"}
-        facts = msgspec.to_builtins(self)
-        return fingerprint(subject=SUBJECT, **{key: value for key, value in facts.items() if key not in changeable})
+        return fingerprint_of(self, "on_invalid", "on_error", "labels", subject=SUBJECT)
 
 
 class PairedRun(msgspec.Struct, frozen=True):

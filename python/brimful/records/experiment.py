@@ -90,6 +90,12 @@ def fingerprint(**facts: Any) -> str:  # noqa: ANN401 - any JSON value
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+def fingerprint_of(request: msgspec.Struct, *changeable: str, **more: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Digest what a user asked for, but for what may change when a run is resumed; `more` comes beside, or instead."""
+    asked = {name: value for name, value in msgspec.to_builtins(request).items() if name not in changeable}
+    return fingerprint(**{**asked, **more})
+
+
 def question(run: Run) -> Question:
     """Give what a run asked."""
     return Question(

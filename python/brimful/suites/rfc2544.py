@@ -15,7 +15,7 @@ from brimful.delay.wire import wire_of
 from brimful.loss.manager import LossRequest, run_loss
 from brimful.measurers.base import Description, Measurer
 from brimful.records import End, read_run
-from brimful.records.experiment import fingerprint
+from brimful.records.experiment import fingerprint_of
 from brimful.recovery.manager import RecoveryRequest, WithDevice, run_recovery
 from brimful.suites.durations import FULL, QUICK, Durations
 from brimful.suites.manager import SUBJECT, Suite
@@ -49,9 +49,7 @@ class SuiteRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     def fingerprint(self) -> str:
         """Digest what makes two suites the same."""
-        facts = msgspec.to_builtins(self)
-        del facts["search"]
-        return fingerprint(subject=SUBJECT, search=self.search.fingerprint(), **facts)
+        return fingerprint_of(self, subject=SUBJECT, search=self.search.fingerprint())
 
     def of_size(self, size: str, *, broadcasts: bool = False) -> SearchRequest:
         """Give the request of the tests at one size, or of that with broadcasts."""

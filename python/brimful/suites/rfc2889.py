@@ -12,7 +12,7 @@ from brimful.errors import MeasureError
 from brimful.measurers.base import Description, Measurer
 from brimful.measurers.stations import Stations, port_count
 from brimful.records import End, SwitchingPlan, SwitchingResult, read_run
-from brimful.records.experiment import fingerprint
+from brimful.records.experiment import fingerprint_of
 from brimful.suites import forwarding
 from brimful.suites.manager import SUBJECT, Suite
 from brimful.switching.addresses import RANDOM, SEQUENTIAL
@@ -91,9 +91,7 @@ class SwitchSuiteRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     def fingerprint(self) -> str:
         """Digest what makes two suites the same."""
-        facts = msgspec.to_builtins(self)
-        del facts["search"]
-        return fingerprint(subject=SUBJECT, standard="RFC 2889", search=self.search.fingerprint(), **facts)
+        return fingerprint_of(self, subject=SUBJECT, standard="RFC 2889", search=self.search.fingerprint())
 
     def of_pattern(self, test: str, size: str) -> SearchRequest:
         """Give the request of a test that has a pattern of traffic, at one size."""

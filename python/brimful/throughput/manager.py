@@ -18,7 +18,7 @@ from brimful.managed import Begun, Note, Place, Sink, manage, new_run, parse_loa
 from brimful.measurers.base import Calibrating, Description, Measurer, checked_description
 from brimful.policies import ON_ERROR, ON_INVALID, FailurePolicy, check_budget
 from brimful.records import Goal, Run, RunFile, Warning, is_rate_of_units
-from brimful.records.experiment import fingerprint
+from brimful.records.experiment import fingerprint_of
 from brimful.session import spoiled_warnings
 from brimful.throughput.limits import check_delay_limits, check_limits, least_evidence_s, unit_difference
 from brimful.throughput.result import SearchResult
@@ -58,9 +58,7 @@ class SearchRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     def fingerprint(self) -> str:
         """Digest what makes two runs the same search; what may change when a run is resumed is left out."""
-        changeable = {"budget_s", "on_invalid", "on_error", "labels", "calibrate", "hint"}
-        facts = msgspec.to_builtins(self)
-        return fingerprint(**{key: value for key, value in facts.items() if key not in changeable})
+        return fingerprint_of(self, "budget_s", "on_invalid", "on_error", "labels", "calibrate", "hint")
 
 
 class _CalibrationTooLongError(Exception):

@@ -110,10 +110,7 @@ _DOING = {
 @values.failure_options("fail or retry:N")
 @traffic_options
 @values.record_options
-@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write a report.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress.")
-@click.option("--verbose", "-v", is_flag=True, help="A line for each step.")
+@values.output_options("step")
 def bisect(**options: Any) -> int:  # noqa: ANN401
     """Find which build made a device slower, or faster.
 

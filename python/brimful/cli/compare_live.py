@@ -96,8 +96,7 @@ _OPTIONS = (
         help="Make all devices anew after so much time. Default: 2m for labs.",
     ),
     values.record_options,
-    click.option("--quiet", "-q", is_flag=True, help="No progress."),
-    click.option("--verbose", "-v", is_flag=True, help="A line for each trial."),
+    values.progress_options("trial"),
 )
 _SHARED = ("tolerance", "html_file", "junit", "as_json")
 """Options that comparisons of recorded runs have too."""

@@ -64,10 +64,7 @@ if TYPE_CHECKING:
 @values.failure_options("fail or retry:N")
 @traffic_options
 @values.record_options
-@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write a report.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress.")
-@click.option("--verbose", "-v", is_flag=True, help="A line for each trial.")
+@values.output_options("trial")
 def delay(**options: Any) -> int:  # noqa: ANN401
     """Measure how long a device takes to process a frame, at given loads.
 

@@ -172,8 +172,7 @@ class _SearchCommand(BedCommand, GroupedCommand):
 )
 @junit_option("search", "goal and each --assert")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress.")
-@click.option("--verbose", "-v", is_flag=True, help="A line for each trial.")
+@values.progress_options("trial")
 def search(**options: Any) -> int:  # noqa: ANN401
     """Find how much load something takes at given loss ratios.
 

@@ -12,6 +12,7 @@ from brimful.campaign.plan import parse_sizes
 from brimful.cli import reports, values
 from brimful.cli.beds import BedCommand
 from brimful.cli.junit_option import junit_option
+from brimful.cli.option_lists import in_order
 from brimful.cli.progress import open_progress
 from brimful.cli.signals import take_for_interrupt
 from brimful.cli.traffic_options import check_traffic, labels_of, traffic_of, traffic_options
@@ -55,22 +56,10 @@ def suite_options(command: Callable[..., Any]) -> Callable[..., Any]:
             " RUN'.",
         ),
         values.failure_options("fail or retry:N"),
-        click.option(
-            "--out",
-            metavar="PATH",
-            callback=values.directory,
-            help="Directory of the record. Default: a new one under runs/.",
-        ),
-        click.option("--resume", is_flag=True, help="Continue the last run that had the same options."),
-        click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Kept in the record."),
-        click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write a report."),
-        click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
-        click.option("--quiet", "-q", is_flag=True, help="No progress."),
-        click.option("--verbose", "-v", is_flag=True, help="A line for each step."),
+        values.record_options,
+        values.output_options("step"),
     )
-    for option in reversed(options):
-        command = option(command)
-    return junit_option(command.__name__, "test, requirement and --assert")(command)
+    return junit_option(command.__name__, "test, requirement and --assert")(in_order(*options)(command))
 
 
 def carry_out(suite_of: Callable[[Callable[[str], None]], Suite], options: dict[str, Any], expected_s: float) -> int:

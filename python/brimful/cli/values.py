@@ -150,3 +150,20 @@ record_options = in_order(
     click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Kept in the record."),
 )
 """Where the record of a run is, and what it is called."""
+
+
+def progress_options(step: str) -> Callable[[Command], Command]:
+    """Add how much is said while a command runs; a step is what a line is for."""
+    return in_order(
+        click.option("--quiet", "-q", is_flag=True, help="No progress."),
+        click.option("--verbose", "-v", is_flag=True, help=f"A line for each {step}."),
+    )
+
+
+def output_options(step: str) -> Callable[[Command], Command]:
+    """Add what a run that measures shows, and how much it says."""
+    return in_order(
+        click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write a report."),
+        click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
+        progress_options(step),
+    )

@@ -174,7 +174,7 @@ def _errored(plan: SwitchingPlan, trials: Sequence[Trial]) -> Step | Results:
     return results
 
 
-LEAST_SIZE, MOST_SIZE = 64, 1518
+LEAST_SIZE = 64
 
 
 def _filtered(size: int, trial: Trial) -> SwitchingResult:

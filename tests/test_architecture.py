@@ -27,6 +27,9 @@ CRATES = {
 }
 """Crate: the crates it may import. `sim` never sees `search`, or the oracle would be circular."""
 
+WRITTEN = {"compression", "json_texts", "table_texts", "texts", "times", "values"}
+"""Modules of `discards` that know how files are written."""
+
 SUBJECT = {
     "ceilings",
     "errors",
@@ -319,8 +322,8 @@ INSIDE = {
     },
     "iocost": {"controller": set(), "measure": {"controller"}},
     "discards": {
-        "telemetry": {"archives", "capacities", "identity", "schema", "store", "texts", "times"},
-        "speed_tests": {"archives", "schema", "store", "texts", "times", "values"},
+        "telemetry": WRITTEN | {"archives", "capacities", "identity", "schema", "store"},
+        "speed_tests": WRITTEN | {"archives", "schema", "store"},
         "synthetic": {"schema", "store"},
     },
 }

@@ -246,7 +246,7 @@ class WholeLines(io.RawIOBase):
         self.damage: DamagedError | None = None
         self._stream = stream
         self._ready = memoryview(b"")
-        self._rest = b""
+        self._rest: list[bytes] = []
         """Of a line whose end has not come yet."""
         self._ended = False
 
@@ -271,14 +271,14 @@ class WholeLines(io.RawIOBase):
             self.damage, self._ended = error, True
             return
         if not block:
-            self._ready, self._ended = memoryview(self._rest), True
+            self._ready, self._ended = memoryview(b"".join(self._rest)), True
             return
         whole, end, rest = block.rpartition(b"\n")
         if end:
-            self._ready = memoryview(self._rest + whole + end)
-            self._rest = rest
+            self._ready = memoryview(b"".join([*self._rest, whole, end]))
+            self._rest = [rest]
         else:
-            self._rest += block
+            self._rest.append(block)
 
 
 class _Member:

@@ -41,7 +41,8 @@ def documents(
     every = enumerate(itertools.chain([head[mark:]], iter(lambda: file.readline(max_bytes), b"")), start=1)
     lines = ((number, line) for number, line in every if line.strip())
     begin = list(itertools.islice(lines, 2))
-    if not begin or lines_alone or _is_whole(begin[0][1]):
+    alone = len(begin) < 2 and all(b"}{" not in line for _, line in begin)
+    if alone or lines_alone or _is_whole(begin[0][1]):
         yield from itertools.chain(begin, lines)
         return
     content = b"".join(line for _, line in begin) + file.read(max_bytes)

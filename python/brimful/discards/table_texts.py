@@ -95,19 +95,27 @@ def fields(line: str, delimiter: str) -> list[str]:
         return []
 
 
-def as_words(table: pa.Table, delimiter: str) -> pa.Table:
-    """Give columns of octets as words; between semicolons, a comma in a number is a decimal point."""
-    columns = {name: _words(table[name].combine_chunks()) for name in table.column_names}
-    if delimiter == ";":
-        columns = {
-            name: pc.replace_substring_regex(words, pattern=_DECIMAL_COMMA, replacement=r"\1.\2")
-            for name, words in columns.items()
+def as_words(table: pa.Table) -> pa.Table:
+    """Give columns of text, valid or not, as words."""
+    return pa.table({name: _words(table[name].combine_chunks()) for name in table.column_names})
+
+
+def with_points(table: pa.Table, delimiter: str) -> pa.Table:
+    """Give a table of words whose numbers have decimal points: between semicolons, they may have commas."""
+    if delimiter != ";":
+        return table
+    return pa.table(
+        {
+            name: pc.replace_substring_regex(table[name], pattern=_DECIMAL_COMMA, replacement=r"\1.\2")
+            for name in table.column_names
         }
-    return pa.table(columns)
+    )
 
 
 def _words(column: pa.Array) -> pa.Array:
     try:
-        return column.cast(pa.string())
+        column.validate(full=True)
     except pa.ArrowInvalid:
-        return pa.array([None if one is None else decoded(one) for one in column.to_pylist()], pa.string())
+        octets = column.cast(pa.binary()).to_pylist()
+        return pa.array([None if one is None else decoded(one) for one in octets], pa.string())
+    return column

@@ -25,7 +25,8 @@ EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _MICROSECOND = datetime.timedelta(microseconds=1)
 _LATEST_US = 1e17
 """Times beyond are out of all years; they must only not overflow."""
-_UNITS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
+IN_PARTS = 1e11
+_UNITS = ((1e17, 1e9), (1e14, 1e6), (IN_PARTS, 1e3))
 """From this number on, Unix time is in this many parts of a second: in seconds it would be in the year 5138."""
 _FORM = re.compile(
     r"(?:(?P<year>[0-9]{4})[-/](?P<month>[0-9]{1,2})[-/](?P<day>[0-9]{1,2})"

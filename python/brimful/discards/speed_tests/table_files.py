@@ -16,7 +16,7 @@ from brimful.discards import table_texts
 from brimful.discards.speed_tests.mapping import BUILT_IN, Mapping, choose_mappings, missing_columns, needed_columns
 from brimful.discards.speed_tests.rows import Server, Tally
 from brimful.discards.speed_tests.tables import read_table
-from brimful.discards.table_texts import Layout, as_words, fields
+from brimful.discards.table_texts import Layout, fields, with_points
 from brimful.discards.texts import decoded
 
 BLOCK_BYTES = 1 << 23
@@ -113,7 +113,7 @@ def _parse(content: bytes, layout: Layout) -> tuple[Block, list[int]]:
     # A quote that is not closed swallows the lines after it.
     if rows.num_rows != content.count(b"\n"):
         return _parse_lines(content, layout)
-    return Block(as_words(rows, delimiter), np.arange(rows.num_rows)), []
+    return Block(with_points(rows, delimiter), np.arange(rows.num_rows)), []
 
 
 def _parse_lines(content: bytes, layout: Layout) -> tuple[Block, list[int]]:
@@ -131,7 +131,7 @@ def _parse_lines(content: bytes, layout: Layout) -> tuple[Block, list[int]]:
             refused.append(number)
     columns = zip(*kept, strict=True) if kept else [()] * len(layout.names)
     rows = pa.table([pa.array(column, pa.string()) for column in columns], names=layout.names)
-    return Block(as_words(rows, layout.delimiter), np.array(numbers, dtype=np.int64)), refused
+    return Block(with_points(rows, layout.delimiter), np.array(numbers, dtype=np.int64)), refused
 
 
 def _read_blocks(

@@ -68,7 +68,7 @@ def read_answer(source: Source) -> Iterator[Decoded]:
     problems: list[Refused] = []
     with source.path.open("rb") as file:
         lines = WholeLines(uncompressed(file))
-        for number, text in documents(io.BufferedReader(lines), max_bytes=MAX_BYTES):
+        for number, text in documents(io.BufferedReader(lines, 1 << 20), max_bytes=MAX_BYTES):
             try:
                 for one in _series_of(text):
                     # Answers that follow each other are of ranges that do.

@@ -141,7 +141,7 @@ def _csv_batches(path: Path) -> Iterator[Batch]:
         first = layout.lines + 1
         for batch in _parsed(file, names, wanted, layout.delimiter, refuse):
             found, refused = refused, []
-            yield Batch(table_texts.as_words(batch, layout.delimiter), found, first)
+            yield Batch(table_texts.with_points(table_texts.as_words(batch), layout.delimiter), found, first)
             first += len(batch) + len(found)
         if refused:
             yield Batch(pa.table({name: pa.array([], pa.string()) for name in wanted}), refused, first)
@@ -162,9 +162,12 @@ def _parsed(
         file,
         read_options=pyarrow.csv.ReadOptions(use_threads=False, block_size=_BATCH_BYTES, column_names=names),
         parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, invalid_row_handler=refuse),
-        # Octets: what is no UTF-8 must not cost the rest of the table.
+        # What is no UTF-8 must not cost the rest of the table: `as_words` sees to it.
         convert_options=pyarrow.csv.ConvertOptions(
-            column_types=dict.fromkeys(wanted, pa.binary()), include_columns=wanted, strings_can_be_null=False
+            check_utf8=False,
+            column_types=dict.fromkeys(wanted, pa.string()),
+            include_columns=wanted,
+            strings_can_be_null=False,
         ),
     )
     for batch in reader:

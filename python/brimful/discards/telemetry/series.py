@@ -17,7 +17,7 @@ from brimful.discards.telemetry.renames import follow
 from brimful.discards.telemetry.rows import ABSOLUTE, CODES, FIXED, UPTIME, Rows, empty_rows
 from brimful.discards.telemetry.seen import Known, Seen, Series, Value, place_of
 from brimful.discards.telemetry.source import Source
-from brimful.discards.times import unix_parts
+from brimful.discards.times import IN_PARTS, unix_parts
 from brimful.discards.values import NOTHING
 
 _OF = r"(?:(?:snmp|interface|ifTable|ifXTable)_|IF-MIB::)?"
@@ -44,7 +44,8 @@ def read_series(every: list[Series], source: Source) -> Iterator[Decoded]:
     known: list[Known] = []
     ages: list[tuple[int, Series]] = []
     for number, series in enumerate(every, 1):
-        series.values = _in_seconds(series.values)
+        if max((at for at, _ in series.values), default=0) >= IN_PARTS:
+            series.values = _in_seconds(series.values)
         if series.metric.get("__name__") in _UPTIMES:
             ages.append((number, series))
             continue
@@ -89,8 +90,6 @@ def read_series(every: list[Series], source: Source) -> Iterator[Decoded]:
 def _in_seconds(values: list[tuple[float, Value]]) -> list[tuple[float, Value]]:
     """Give Unix times in seconds, whichever unit they are in by their size."""
     parts = unix_parts(np.array([at for at, _ in values], np.float64))
-    if (parts == 1).all():
-        return values
     return [(at / of_second, value) for (at, value), of_second in zip(values, parts.tolist(), strict=True)]
 
 
@@ -212,9 +211,9 @@ def _counter(value: Value) -> int | None:
     >>> _counter("1.2345e+10"), _counter(7.0), _counter("NaN"), _counter("1.5"), _counter("x")
     (12345000000, 7, None, -1, -1)
     """
-    text = value if isinstance(value, str) else str(value)
-    if text.isdecimal() and text.isascii() and len(text) < _DIGITS:
-        return int(text)
+    if isinstance(value, str) and value.isdecimal() and value.isascii() and len(value) < _DIGITS:
+        return int(value)
+    text = str(value)
     if text.strip().lower() in NOTHING:
         return None
     try:

@@ -77,7 +77,9 @@ impl Merged {
             return None;
         }
         let is_data = frame[layer.at + TCP_FLAGS] & !PUSH == ACKNOWLEDGEMENT;
-        is_data.then(|| Self::within_layers(frame, [layer], usize::MAX)).flatten()
+        is_data
+            .then(|| Self::within_layers(frame, [layer], usize::MAX))
+            .flatten()
     }
 
     fn find_layer(frame: &[u8], size: usize, is_it: impl Fn(&Layer) -> bool) -> Option<Self> {

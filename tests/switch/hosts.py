@@ -93,6 +93,27 @@ class Bed:
             self.ip(host, "neigh", "replace", f"10.9.0.{last}", "lladdr", link_layer, "dev", "eth0")
             self.ip(host, "neigh", "replace", f"fd00::{last}", "lladdr", link_layer, "dev", "eth0")
 
+    def tunnel(self) -> None:
+        """Give the hosts interfaces of VXLAN, whose frames are to be summed and segmented in their tunnel."""
+        for number, host in enumerate(self.hosts, 1):
+            other = 3 - number
+            self.ip(
+                host,
+                *("link", "add", "vx0", "address", f"02:00:00:00:01:0{number}", "type", "vxlan", "id", "5"),
+                *("dstport", "4789", "local", f"10.9.0.{number}", "remote", f"10.9.0.{other}", "dev", "eth0"),
+            )
+            self.ip(host, "address", "add", f"10.8.0.{number}/24", "dev", "vx0")
+            self.ip(host, "address", "add", f"fd08::{number}/64", "dev", "vx0", "nodad")
+            self.ip(host, "link", "set", "vx0", "up")
+            for last in (f"10.8.0.{other}", f"fd08::{other}"):
+                self.ip(host, "neigh", "replace", last, "lladdr", f"02:00:00:00:01:0{other}", "dev", "vx0")
+
+    def elsewhere(self) -> Namespace:
+        """Return a namespace that nothing is in."""
+        keeper = start_keeper("hosts", "elsewhere", beside=self.middle)
+        self.stack.callback(keeper.close)
+        return keeper.namespace
+
     @staticmethod
     def ip(namespace: Namespace, *arguments: str) -> None:
         """Run ip in a namespace."""

@@ -74,6 +74,22 @@ def test_hosts_with_default_offloads_reach_each_other(bed, tmp_path, back_end, t
 
 
 @pytest.mark.parametrize("back_end", BACK_ENDS)
+def test_hosts_reach_each_other_through_a_tunnel(bed, tmp_path, back_end):
+    bed.tunnel()
+    manager, own = started(bed, tmp_path, PLAIN, back_end)
+    try:
+        is_segmented = back_end != "xdp-generic"
+        assert bed.talk("tcp", "4", "10.8.0.2", "10.8.0.1") == {"tcp": True}
+        assert bed.talk("tcp", "6", "fd08::2", "fd08::1") == {"tcp": True}
+        assert bed.talk("udp", "4", "10.8.0.2", "10.8.0.1") == {"udp": True, "segments": is_segmented}
+        unfit = {} if is_segmented else {"not to be segmented": 1}
+        assert own.port(1)["received_dropped_because"] == unfit
+        assert own.port(2)["received_dropped_because"] == {}
+    finally:
+        manager.__exit__(None, None, None)
+
+
+@pytest.mark.parametrize("back_end", BACK_ENDS)
 def test_iperf3_passes(bed, tmp_path, back_end):
     manager, own = started(bed, tmp_path, PLAIN, back_end)
     near, far = bed.hosts
@@ -187,6 +203,22 @@ def test_an_interface_made_again_is_followed(bed, tmp_path, back_end):
             wait_until(lambda: own.port(1)["has_link"], "the port is up")
             assert bed.talk("tcp", "4", "10.9.0.2", "10.9.0.1") == {"tcp": True}
             assert bed.talk("udp", "6", "fd00::2", "fd00::1")["udp"] is True
+
+
+@pytest.mark.parametrize("back_end", BACK_ENDS)
+def test_an_interface_that_was_in_another_namespace_is_followed(bed, tmp_path, back_end):
+    """It keeps its index, but the kernel has taken it from every socket."""
+    elsewhere, middle = bed.elsewhere(), bed.middle
+    with switch(bed, tmp_path, PLAIN, back_end) as own:
+        for waits in (True, False):
+            bed.ip(middle, "link", "set", "s1", "netns", str(elsewhere.keeper.pid))
+            if waits:
+                wait_until(lambda: not own.port(1)["has_link"], "the port is down")
+            bed.ip(elsewhere, "link", "set", "s1", "netns", str(middle.keeper.pid))
+            bed.ip(middle, "link", "set", "s1", "up")
+            wait_until(lambda: own.port(1)["has_link"], "the port is up")
+            wait_until(lambda: bed.talk("tcp", "4", "10.9.0.2", "10.9.0.1") == {"tcp": True}, "frames pass")
+    assert "has come back" not in (tmp_path / "log").read_text()
 
 
 def test_one_that_is_replaced_at_once_is_followed(bed, tmp_path):

@@ -108,9 +108,10 @@ impl Interface {
         Ok(usize::try_from(mtu).unwrap_or(0))
     }
 
-    /// Whether another interface has its name by now.
-    pub(crate) fn is_replaced(&self) -> bool {
-        name_to_index(&self.control, &self.name).is_ok_and(|index| index.cast_signed() != self.index)
+    /// Whether another interface has its name by now, or the same one after it was in another network namespace: that
+    /// keeps its index, and no longer belongs to a socket that was bound to it.
+    pub(crate) fn is_replaced(&self, has_left: impl FnOnce() -> bool) -> bool {
+        name_to_index(&self.control, &self.name).is_ok_and(|index| index.cast_signed() != self.index || has_left())
     }
 
     /// The longest frame without a tag.

@@ -208,10 +208,13 @@ mod tests {
             partial_sum: 7,
         };
         assert_eq!(frame.header().to_vec(), header(1, 4, [86, 1428, 54, 16]));
-        assert_eq!(Offload::read(&frame.header()), Some(Offload::Merged {
+        assert_eq!(
+            Offload::read(&frame.header()),
+            Some(Offload::Merged {
                 size: 1428,
                 start: Some(54)
-            }));
+            })
+        );
     }
 
     #[test]

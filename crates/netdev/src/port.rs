@@ -73,6 +73,9 @@ pub trait Sender: Send {
         false
     }
 
+    /// Gives up what it still holds of an interface that was replaced, so that the one in its place can be opened.
+    fn let_go(&self) {}
+
     /// The hardware address that the interface has now, where it has one.
     fn hardware_address(&self) -> Option<[u8; 6]> {
         None
@@ -215,6 +218,10 @@ impl<S: Sender + ?Sized> Sender for Box<S> {
 
     fn is_replaced(&self) -> bool {
         (**self).is_replaced()
+    }
+
+    fn let_go(&self) {
+        (**self).let_go();
     }
 
     fn hardware_address(&self) -> Option<[u8; 6]> {

@@ -1,7 +1,7 @@
 //! System calls that more than one back end makes.
 
 use std::io;
-use std::mem;
+use std::mem::{self, MaybeUninit};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::ptr;
 
@@ -42,6 +42,16 @@ pub(crate) fn enlarge_send_buffer(socket: &impl AsFd) -> io::Result<()> {
     sockopt::set_socket_send_buffer_size_force(socket, SEND_BUFFER_BYTES)
         .or_else(|_| sockopt::set_socket_send_buffer_size(socket, SEND_BUFFER_BYTES))?;
     Ok(())
+}
+
+/// Whether the interface that a packet socket was bound to is gone: the socket forgets it.
+pub(crate) fn is_unbound(socket: &impl AsFd) -> bool {
+    let mut address = MaybeUninit::<libc::sockaddr_ll>::zeroed();
+    let mut len = mem::size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+    // SAFETY: `address` has room for `len` bytes, and all of its bytes are written already.
+    let answer = unsafe { libc::getsockname(socket.as_fd().as_raw_fd(), address.as_mut_ptr().cast(), &raw mut len) };
+    // SAFETY: any bytes are an address.
+    answer == 0 && unsafe { address.assume_init() }.sll_ifindex < 0
 }
 
 /// Binds a packet socket to an interface; it receives frames of the protocol, none if that is 0.

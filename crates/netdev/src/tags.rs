@@ -58,7 +58,7 @@ impl Drop for TagsInFrames {
             return;
         };
         // One that is gone, or that another has replaced, has nothing to be put back.
-        if let (false, Ok(flags)) = (interface.is_replaced(), interface.offload_flags()) {
+        if let (false, Ok(flags)) = (interface.is_replaced(|| false), interface.offload_flags()) {
             let _ = interface.set_offload_flags(flags | TAKES_TAGS_OFF);
         }
     }

@@ -164,7 +164,7 @@ impl Sender for TapSender {
     }
 
     fn is_replaced(&self) -> bool {
-        self.tap.interface.is_replaced()
+        self.tap.interface.is_replaced(|| false)
     }
 
     fn hardware_address(&self) -> Option<[u8; 6]> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TryRecvError, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -25,6 +25,8 @@ use crate::worker::{SLICE, Worker};
 const TICK: Duration = Duration::from_millis(100);
 /// How long threads may take to end before they are left. Those of the data plane send for some time what has arrived.
 const LONGEST_END: Duration = Duration::from_secs(1);
+/// How much longer that may take for each port: the kernel closes one socket after the other.
+const LONGEST_CLOSE: Duration = Duration::from_millis(50);
 
 /// A logical switch, on its control thread.
 pub struct Switch {
@@ -87,6 +89,7 @@ pub struct Running {
     pub handle: Handle,
     ends: Arc<AtomicBool>,
     stops: Arc<AtomicBool>,
+    ports: Weak<Ports>,
     workers: Vec<JoinHandle<()>>,
     control: Option<JoinHandle<()>>,
 }
@@ -211,6 +214,7 @@ impl Switch {
             workers.push(thread.expect("a thread can be started"));
         }
         let (requests, asked) = channel();
+        let ports = Arc::downgrade(&self.ports);
         let seat = Arc::new(Seat {
             switch: Mutex::new(Some(self)),
             waiting: AtomicUsize::new(0),
@@ -225,6 +229,7 @@ impl Switch {
             handle: Handle { requests, seat },
             ends,
             stops,
+            ports,
             workers,
             control: Some(control),
         }
@@ -344,9 +349,10 @@ impl Running {
     fn end(&mut self) -> bool {
         // Frames that had arrived by now are sent.
         self.ends.store(true, Release);
-        let have_workers_ended = join_in_time(self.workers.drain(..));
+        let longest = LONGEST_END + LONGEST_CLOSE * self.ports.upgrade().map_or(0, |ports| ports.all().len() as u32);
+        let have_workers_ended = join_in_time(self.workers.drain(..), longest);
         self.stops.store(true, Relaxed);
-        join_in_time(self.control.take()) && have_workers_ended
+        join_in_time(self.control.take(), longest) && have_workers_ended
     }
 }
 
@@ -357,11 +363,11 @@ impl Drop for Running {
 }
 
 /// Whether all threads end in time; others are left: they keep what they use.
-fn join_in_time(threads: impl IntoIterator<Item = JoinHandle<()>>) -> bool {
+fn join_in_time(threads: impl IntoIterator<Item = JoinHandle<()>>, longest: Duration) -> bool {
     let begun = Instant::now();
     let mut have_ended = true;
     for thread in threads {
-        while !thread.is_finished() && begun.elapsed() < LONGEST_END {
+        while !thread.is_finished() && begun.elapsed() < longest {
             std::thread::sleep(Duration::from_millis(1));
         }
         have_ended &= thread.is_finished();

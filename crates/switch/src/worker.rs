@@ -94,7 +94,7 @@ impl Lane {
 
     /// Takes in a frame with several segments, or with one that others may follow.
     fn push_merged(&mut self, frame: &[u8], queue: u32, merged: Merged, thread: usize, now: u64) {
-        let may_be_followed = merged.segments() == 1 && self.port.takes_merged();
+        let may_be_followed = self.port.takes_merged() && merged.may_be_followed(frame);
         if may_be_followed
             && let Some((train, of)) = &mut self.train
             && *of == queue

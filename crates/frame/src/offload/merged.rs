@@ -76,8 +76,7 @@ impl Merged {
         if layer.protocol != IpProtocol::TCP || !layer.is_unfinished(frame) {
             return None;
         }
-        let is_data = frame[layer.at + TCP_FLAGS] & !PUSH == ACKNOWLEDGEMENT;
-        is_data.then(|| Self::within_layers(frame, [layer], usize::MAX)).flatten()
+        Self::within_layers(frame, [layer], usize::MAX).filter(|merged| merged.may_be_followed(frame))
     }
 
     fn find_layer(frame: &[u8], size: usize, is_it: impl Fn(&Layer) -> bool) -> Option<Self> {
@@ -124,6 +123,14 @@ impl Merged {
     /// How many segments there are.
     pub fn segments(&self) -> usize {
         self.payload.div_ceil(self.size)
+    }
+
+    /// Whether it is a single segment of TCP with nothing but data, in no tunnel: others may follow that belong to it.
+    pub fn may_be_followed(&self, frame: &[u8]) -> bool {
+        self.depth == 1 && self.is_tcp() && self.segments() == 1 && {
+            let flags = frame[frame.len() - self.inner().transport as usize + TCP_FLAGS];
+            flags & !PUSH == ACKNOWLEDGEMENT
+        }
     }
 
     /// Bytes that a segment carries, all but the last.

@@ -55,7 +55,9 @@ pub fn finish_untold_checksum(frame: &mut [u8]) -> Option<Merged> {
     let outer = layers.next()?;
     let segment = Merged::unfinished_at(frame, outer);
     if segment.is_none() {
-        let unfinished = std::iter::once(outer).chain(layers).find(|layer| layer.is_unfinished(frame));
+        let unfinished = std::iter::once(outer)
+            .chain(layers)
+            .find(|layer| layer.is_unfinished(frame));
         if let Some(layer) = unfinished {
             layer.finish_checksum(frame);
         }

@@ -282,6 +282,25 @@ fn fragments_and_cut_packets_are_left_alone() {
     assert_eq!(Merged::find(&frame[..2000], 1000, None), None);
 }
 
+#[test]
+fn nothing_follows_but_data_of_tcp() {
+    let may_be_followed = |made: &Made, size| {
+        let frame = made.frame(false);
+        Merged::find(&frame, size, None).unwrap().may_be_followed(&frame)
+    };
+    assert!(may_be_followed(&unfinished(), 3000));
+    assert!(!may_be_followed(&unfinished(), 2999), "two segments");
+    assert!(!may_be_followed(&Made { flags: 0x11, ..plain() }, 3000), "the last one");
+    for len in [1, 3000] {
+        let datagram = Made {
+            protocol: 17,
+            payload: vec![1; len],
+            ..plain()
+        };
+        assert!(!may_be_followed(&datagram, 3000), "UDP with {len} bytes");
+    }
+}
+
 fn unfinished() -> Made {
     Made { flags: 0x10, ..plain() }
 }

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use crate::interface::Interface;
 use crate::offload::MergedSocket;
+use crate::system::is_unbound;
 use crate::{
     Capabilities, HEADROOM, InterfaceCounters, MAX_BURST, MergedFrame, OpenError, Port, ReceiveStatistics, Receiver,
     SendStatistics, Sender, Take,
@@ -267,7 +268,7 @@ impl Sender for PacketSender {
     }
 
     fn is_replaced(&self) -> bool {
-        self.interface.is_replaced()
+        self.interface.is_replaced(|| is_unbound(&self.socket))
     }
 
     fn hardware_address(&self) -> Option<[u8; 6]> {

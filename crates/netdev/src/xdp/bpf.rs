@@ -12,6 +12,7 @@ const BPF_MAP_UPDATE_ELEM: libc::c_long = 2;
 const BPF_PROG_LOAD: libc::c_long = 5;
 const BPF_PROG_TEST_RUN: libc::c_long = 10;
 const BPF_LINK_CREATE: libc::c_long = 28;
+const BPF_LINK_DETACH: libc::c_long = 34;
 const BPF_MAP_TYPE_ARRAY: u32 = 2;
 const BPF_MAP_TYPE_XSKMAP: u32 = 17;
 const BPF_F_MMAPABLE: u32 = 1 << 10;
@@ -176,6 +177,12 @@ pub(super) fn attach(program: &OwnedFd, interface: i32, attachment: Attachment) 
         },
     };
     Ok(new_descriptor(bpf(BPF_LINK_CREATE, &link)?))
+}
+
+/// Takes a program off its interface.
+pub(super) fn detach(link: &OwnedFd) -> io::Result<()> {
+    bpf(BPF_LINK_DETACH, &(link.as_raw_fd() as u32))?;
+    Ok(())
 }
 
 /// Runs a program on `count` copies of a frame, and does with each what the program says. All of them are done when it

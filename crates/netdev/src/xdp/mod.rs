@@ -20,8 +20,8 @@ mod tests;
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::io::Errno;
 use rustix::net::xdp::{XdpDesc, XdpDescOptions};
@@ -175,8 +175,8 @@ impl XdpPort {
             is_veth,
             before: counters,
             completed: AtomicU64::new(0),
-            _program: program,
-            _tags: tags,
+            program,
+            tags: Mutex::new(tags),
             _promiscuity: promiscuity,
         });
         let ports = queues.into_iter().enumerate();
@@ -205,8 +205,8 @@ struct Shared {
     before: InterfaceCounters,
     /// Frames that all queues together have sent without copies.
     completed: AtomicU64,
-    _program: Program,
-    _tags: Option<TagsInFrames>,
+    program: Program,
+    tags: Mutex<Option<TagsInFrames>>,
     _promiscuity: Promiscuity,
 }
 
@@ -389,7 +389,15 @@ impl Sender for XdpSender {
     }
 
     fn is_replaced(&self) -> bool {
-        self.shared.interface.is_replaced()
+        let has_left = || self.socket.kick() == Err(Errno::NXIO);
+        self.shared.interface.is_replaced(has_left)
+    }
+
+    fn let_go(&self) {
+        self.shared.program.detach();
+        // Its successor finds it as it was before.
+        let mut tags = self.shared.tags.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(tags.take());
     }
 
     fn hardware_address(&self) -> Option<[u8; 6]> {

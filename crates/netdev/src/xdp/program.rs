@@ -25,7 +25,7 @@ pub(super) const STAMP_LEN: u64 = 8;
 #[derive(Debug)]
 pub(super) struct Program {
     /// Keeps the program where it is as long as it is open.
-    _link: OwnedFd,
+    link: OwnedFd,
     sockets: OwnedFd,
 }
 
@@ -53,7 +53,13 @@ impl Program {
             None => (parts.load(&arriving)?, None),
         };
         let link = bpf::attach(&program, interface, attachment)?;
-        Ok((Self { _link: link, sockets }, live))
+        Ok((Self { link, sockets }, live))
+    }
+
+    /// Takes it off the interface, wherever that is by now: one that moves to another network namespace keeps it.
+    pub(super) fn detach(&self) {
+        // What is gone already needs nothing.
+        let _ = bpf::detach(&self.link);
     }
 
     /// Sends the frames of a queue to this socket from now on.

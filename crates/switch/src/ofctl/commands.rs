@@ -66,7 +66,7 @@ pub(super) enum Command {
         /// Only these flows, such as table=1,ip,out_port=2,cookie=5/-1.
         filter: Option<String>,
         /// Omit counters and ages.
-        #[arg(long)]
+        #[arg(long, alias = "no-stats")]
         no_counters: bool,
     },
     /// Print the sums of the counters of flows.

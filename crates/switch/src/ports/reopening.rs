@@ -93,10 +93,19 @@ impl Reopening {
 impl SwitchPort {
     /// Asks the interface; whether the answer has changed.
     pub(crate) fn look_at_link(&self) -> bool {
-        let is_replaced = self.way(0).exit.sender.is_replaced();
+        let is_replaced = self.is_replaced();
         let is_another = is_replaced && self.reopen();
         let has_link = (!is_replaced || is_another) && self.look_at_interface();
         self.has_link.swap(has_link, Relaxed) != has_link || is_another
+    }
+
+    fn is_replaced(&self) -> bool {
+        let way_out = self.way(0);
+        let is_replaced = way_out.exit.sender.is_replaced();
+        if is_replaced {
+            way_out.exit.sender.let_go();
+        }
+        is_replaced
     }
 
     /// What of the interface may change; gives whether it has a link.

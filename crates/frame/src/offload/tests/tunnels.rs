@@ -39,6 +39,12 @@ fn put_sum_at(frame: &mut [u8], start: usize, offset: usize, pseudo: u32) {
     frame[start + offset..start + offset + 2].copy_from_slice(&sum.to_be_bytes());
 }
 
+fn put_header_sum(header: &mut [u8]) {
+    header[10..12].fill(0);
+    let sum = !folded(naive(header));
+    header[10..12].copy_from_slice(&sum.to_be_bytes());
+}
+
 /// A frame inside another one. The outer one's sums are those of the frame with the inner sum finished, as hosts have it.
 fn in_tunnel(tunnel: Tunnel, outer_v6: bool, inner: &Made, index: u16, is_finished: bool) -> (Vec<u8>, usize) {
     let (protocol, between, ethernet, is_summed) = match tunnel {
@@ -117,6 +123,43 @@ proptest! {
     }
 
     #[test]
+    fn broken_tunnels_are_finished_or_left(
+        (tunnel, outer_v6) in (any_tunnel(), any::<bool>()),
+        made in any_frame(&[6, 17, 132], 0..100),
+        broken in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 0..6),
+        len in any::<proptest::sample::Index>(),
+        size in 1..100_usize,
+    ) {
+        let (mut frame, start) = in_tunnel(tunnel, outer_v6, &made, 0, false);
+        for (place, value) in broken {
+            let place = place.index(frame.len().min(120));
+            frame[place] = value;
+        }
+        frame.truncate(len.index(frame.len()).max(frame.len() / 2));
+        let merged = [
+            Merged::find(&frame, size, Some(start)),
+            Merged::find(&frame, size, None),
+            Merged::find_tcp(&frame, size),
+            finish_untold_checksum(&mut frame.clone()),
+        ];
+        for merged in merged.into_iter().flatten() {
+            let mut out = Vec::new();
+            (0..merged.segments()).for_each(|index| merged.cut(&frame, index, &mut out));
+            merged.is_plain(&frame);
+            merged.partial_sum(&frame);
+            if merged.may_be_followed(&frame) {
+                let mut train = Train::new(Vec::new(), &frame, merged);
+                train.take(&frame, &merged);
+                train.finish();
+            }
+        }
+        let headers = crate::Headers::parse(&frame);
+        for field in [crate::Field::Ipv4Dst, crate::Field::Ipv6Dst] {
+            field.write(&mut frame, &headers, 7);
+        }
+    }
+
+    #[test]
     fn segments_inside_tunnels_are_what_the_sender_would_have_sent(
         tunnel in any_tunnel(), outer_v6: bool, made in any_frame(&[6, 17], 1..4000), size in 1..1500_usize,
     ) {
@@ -124,6 +167,8 @@ proptest! {
         let merged = Merged::find(&frame, size, Some(start)).unwrap();
         prop_assert_eq!(merged.is_tcp(), made.protocol == 6);
         prop_assert!(!merged.is_plain(&frame));
+        let is_in_tunnel = !matches!(tunnel, Tunnel::Mpls);
+        prop_assert!(!(is_in_tunnel && merged.may_be_followed(&frame)));
         let parts: Vec<&[u8]> = made.payload.chunks(size).collect();
         for (index, part) in parts.iter().enumerate() {
             let mut out = Vec::new();
@@ -142,7 +187,7 @@ fn set_outer_identification(expected: &mut [u8], frame: &[u8], index: usize, out
         return;
     }
     put_word(expected, 18, word(frame, 18) + index);
-    put_sum_at(&mut expected[..34], 14, 10, 0);
+    put_header_sum(&mut expected[14..34]);
 }
 
 /// TCP with data, over IPv6 with a routing header of this kind or IPv4 with a source route: the pseudo header has the
@@ -175,7 +220,7 @@ fn routed(kind: u8, left: u8) -> (Vec<u8>, usize, Vec<u8>) {
             frame[at] = 0x47;
             let len = word(&frame, at + 2) + route.len();
             put_word(&mut frame, at + 2, len);
-            put_sum_at(&mut frame[..made.transport() + 8], at, 10, 0);
+            put_header_sum(&mut frame[at..made.transport() + 8]);
         }
         frame
     };

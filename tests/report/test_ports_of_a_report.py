@@ -5,6 +5,7 @@ from brimful.records import Trial
 from brimful.report import ports
 from brimful.report.lines import lines_of
 from brimful.report.styles import plain
+from brimful.throughput.goals import SearchGoal
 
 
 def port(name, **counts):
@@ -79,3 +80,21 @@ def test_starved_ports_are_remarked_on_once():
 def test_what_other_testers_call_ports_is_left_alone(value):
     assert shown([trial(1, 1000.0, extra={"ports": value})]) == []
     assert shown([trial(1, 1000.0)]) == []
+
+
+def test_a_port_that_loses_more_than_the_goal_of_all_is_named():
+    goal = SearchGoal(loss_ratio=0.005).record("pdr")
+    trials = [trial(1, 1000.0, 20, **said(1, 20)), trial(2, 2000.0, 500, **said(1, 500))]
+    assert ports.beyond(goal, 1000.0, trials) == [
+        "goal pdr: 1.00 % of the frames to tb were lost at its load, more than the goal's 0.50 %, which is of all"
+        " ports together"
+    ]
+    assert ports.beyond(goal, 1000.0, [trial(1, 1000.0, 8, **said(1, 8))]) == []
+    assert ports.beyond(goal, 500.0, trials) == []
+
+
+def test_trials_that_were_stopped_say_nothing_of_starved_ports():
+    notes = [{"code": ports.STARVED, "text": "1 of 3 ports had less than half of its share: ta"}]
+    stopped = trial(1, 1000.0, warnings=notes, stopped_early=True)
+    assert ports.remarks([stopped]) == []
+    assert ports.remarks([stopped, trial(2, 1000.0, warnings=notes)]) == [f"{notes[0]['text']} (1 trial)"]

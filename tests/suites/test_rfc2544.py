@@ -298,6 +298,9 @@ def test_requirements_that_are_none_are_refused(content, said):
         (("--frame-size", "64"), "--frame-size"),
         (("--require", "none.toml"), "--require none.toml: No such file"),
         (("--on-invalid", "loss"), "loss"),
+        (("--max-load", "0"), "--max-load: load '0' is not above 0"),
+        (("--max-load", "fast"), "--max-load: load 'fast'"),
+        (("--sizes", ""), "--sizes ''"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(tmp_path, options, said):

@@ -32,13 +32,20 @@ from brimful.suites.manager import Suite, SuiteRun, check_suite, run_suite
 from brimful.suites.modifiers import BROADCAST, parse_modifiers
 from brimful.suites.rfc2544 import TESTS, Open, SuiteRequest, suite_of
 from brimful.throughput.manager import SearchRequest
-from brimful.units import format_duration
+from brimful.units import format_duration, parse_load
+
+_ANY_SIZE = 64
 
 
 def suite_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of every suite."""
     options = (
-        click.option("--max-load", metavar="LOAD", help="What 100 % is, the rate of a link. Default: the tester's."),
+        click.option(
+            "--max-load",
+            callback=_checked_load,
+            metavar="LOAD",
+            help="What 100 % is, the rate of a link. Default: the tester's.",
+        ),
         click.option("--quick", is_flag=True, help="Shorter and fewer trials; every page says so."),
         click.option(
             "--require",
@@ -60,6 +67,17 @@ def suite_options(command: Callable[..., Any]) -> Callable[..., Any]:
         values.output_options("step"),
     )
     return junit_option(command.__name__, "test, requirement and --assert")(in_order(*options)(command))
+
+
+def _checked_load(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
+    """Refuse a load that is none, whatever the size of frames: it would fail each test."""
+    try:
+        if text is not None:
+            parse_load(text, frame_size=_ANY_SIZE, max_load=1.0)
+    except UsageError as error:
+        message = f"--max-load: {error}"
+        raise UsageError(message) from error
+    return text
 
 
 def carry_out(suite_of: Callable[[Callable[[str], None]], Suite], options: dict[str, Any], expected_s: float) -> int:
@@ -160,7 +178,8 @@ def _request(options: dict[str, Any]) -> SuiteRequest:
     if BROADCAST in modifiers and not kind.sends_profiles:
         message = f"--modifier broadcast: measurer {options['measurer']!r} cannot send broadcasts; leave it out"
         raise UsageError(message)
-    sizes = options["sizes"] or ",".join(sizes_of(int(options["ip"]), is_tagged=options["vlan"] is not None))
+    usual = sizes_of(int(options["ip"]), is_tagged=options["vlan"] is not None)
+    sizes = ",".join(usual) if options["sizes"] is None else options["sizes"]
     return SuiteRequest(
         search=SearchRequest(
             measurer=options["measurer"],

@@ -65,7 +65,8 @@ def remarks(trials: Sequence[Trial]) -> list[str]:
     texts = [
         str(note.get("text", ""))
         for trial in trials
-        if trial.invalid is None
+        # One that was stopped has sent no port all that was due.
+        if trial.invalid is None and not trial.stopped_early
         for note in trial.warnings
         if note.get("code") == STARVED
     ]

@@ -7,9 +7,10 @@ import random
 import msgspec
 import pytest
 from brimful.bisection.verification import verify_bisection
+from brimful.bisection.visiting import summarise
 from brimful.errors import RecordError
 from brimful.measurers.base import InvalidTrialError, TrialOutput
-from brimful.records import Bisected, Build, Visit, read_run
+from brimful.records import Bisected, Build, Trial, Visit, read_run
 from brimful.report import rendering
 from brimful.report.bisection import model
 from building import Builds, bisect, invented_run, levels
@@ -301,3 +302,26 @@ def test_records_keep_their_kinds(record):
     kinds = {type(one) for one in file.others}
     assert {Build, Visit, Bisected} <= kinds
     assert all(msgspec.json.decode(msgspec.json.encode(one)) for one in file.others)
+
+
+def test_equal_counts_of_few_units_say_no_more_than_one_of_them_does():
+    def trials(count):
+        return [
+            Trial(
+                seq=0,
+                load=20.0,
+                duration_s=0.5,
+                intended=10,
+                sent=10,
+                lost=10 - count,
+                path=path,
+                step="pairs",
+                round=number,
+            )
+            for number in range(4)
+            for path in ("build", "beside")
+        ]
+
+    found = summarise(trials(5), 0.0)
+    assert (found.mean, found.pairs) == (0.0, 4)
+    assert found.deviation / found.pairs**0.5 == pytest.approx(1 / 5)

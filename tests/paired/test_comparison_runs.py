@@ -481,3 +481,29 @@ def test_a_record_that_was_changed_is_refused_or_does_not_hold(tmp_path, was, be
     assert brimful("verify", "run", cwd=tmp_path).returncode in (1, 2)
     assert brimful("report", "run", cwd=tmp_path).returncode in (0, 2)
     assert brimful("runs", ".", cwd=tmp_path).returncode == 0
+
+
+class Coarse(SimulatedMeasurer):
+    """A device that forwards few units a second, as a server of slow requests does."""
+
+    def __init__(self, units_per_s):
+        super().__init__(A)
+        self._units_per_s = units_per_s
+
+    def measure(self, load, duration_s, *, stop_above=None):
+        super().measure(load, duration_s, stop_above=stop_above)
+        sent = round(load * duration_s)
+        return TrialOutput(intended=sent, sent=sent, lost=max(0, sent - int(self._units_per_s * duration_s)))
+
+
+def test_equal_counts_of_few_units_exclude_no_loss_that_they_hide():
+    """11 and 10 units a second are 5 in each trial of 0.5 s."""
+    hidden, _ = looped([Coarse(11), Coarse(10)], plan(trial_s=0.5))
+    assert hidden.ratios[0].verdict == "at-threshold"
+    assert hidden.ratios[0].low < 10 / 11 < hidden.ratios[0].high
+    assert [warning.code for warning in hidden.warnings] == ["few-units"]
+    assert "give --trial 20s" in hidden.warnings[0].text
+    assert model.sentence(plan(trial_s=0.5), hidden.ratios[0]).startswith("At the threshold: a loss of 2 % lies within")
+    assert "whole units keep wider" in model.sentence(plan(trial_s=0.5), hidden.ratios[0])
+    seen, _ = looped([Coarse(11), Coarse(10)], plan(trial_s=20.0, budget_s=1e5))
+    assert (seen.ratios[0].verdict, seen.warnings) == ("regression", [])

@@ -18,6 +18,8 @@ BUILD, BESIDE = "build", "beside"
 """`Trial.path`: which of the two it was."""
 _NOTHING = 3
 """Trials in which nothing arrives, after which a build is taken for one that does not forward."""
+_LEAST_UNIT = 1e-4
+"""Of what arrives in a trial: what whole units are worth is counted from here on."""
 _RAISE, _MOST_RAISES = 1.2, 20
 _TRIALS_FOR_SWITCH = 4
 """Time of the trials of a turn, in times of making a build active."""
@@ -157,6 +159,7 @@ def summarise(trials: Sequence[Trial], queue: float) -> Summary | None:
     mean of their differences is that of the turns all the same.
     """
     logs: dict[str, dict[int, float]] = {BUILD: {}, BESIDE: {}}
+    counts: list[float] = []
     for trial in trials:
         if trial.invalid is not None or trial.step != PAIRS:
             continue
@@ -166,10 +169,16 @@ def summarise(trials: Sequence[Trial], queue: float) -> Summary | None:
         capacity = capacity_of(trial, queue)
         if capacity > 0:
             logs[trial.path or BUILD][trial.round or 0] = math.log(capacity)
+            counts.append(trial.forwarded - queue)
     both = sorted(logs[BUILD].keys() & logs[BESIDE].keys())
     if not both:
         return None
     differences = [logs[BUILD][number] - logs[BESIDE][number] for number in both]
     mean = math.fsum(differences) / len(both)
     squares = math.fsum((each - mean) ** 2 for each in differences)
-    return Summary(mean, math.sqrt(squares / max(1, len(both) - 1)), len(both))
+    deviation = math.sqrt(squares / max(1, len(both) - 1))
+    # Noise of more than a unit evens whole units out; equal counts say no more than one of them does.
+    unit = len(counts) / math.fsum(counts)
+    if deviation < unit and unit > _LEAST_UNIT:
+        deviation = unit * math.sqrt(len(both))
+    return Summary(mean, deviation, len(both))

@@ -130,17 +130,26 @@ class Planner:
         return [] if self._ratios is None else self._ratios.results(is_ended=is_ended, invalid=self._invalid)
 
     def warnings(self) -> list[Warning]:
-        """Say where a queue is not known well enough for the tolerance."""
+        """Say where a queue, or the number of units that a trial counts, is not known well enough for the tolerance."""
         if self._ratios is None:
             return []
-        floor = max(self._ratios.queue_floor(device) for device in range(1, len(self._plan.devices)))
-        if floor <= self._plan.tolerance / 2:
-            return []
-        text = (
-            f"what stands in the queue of the devices is known to {100 * floor:.1f} % of what they forward in a trial,"
-            f" which is in the interval; give --trial {4 * self._plan.trial_s:g}s for less"
-        )
-        return [Warning(code="queue-uncertain", text=text)]
+        others, limit = range(1, len(self._plan.devices)), self._plan.tolerance / 2
+        queue, unit = max(map(self._ratios.queue_floor, others)), max(map(self._ratios.unit_floor, others))
+        found = []
+        if queue > limit:
+            text = (
+                f"what stands in the queue of the devices is known to {100 * queue:.1f} % of what they forward in a"
+                f" trial, which is in the interval; give --trial {4 * self._plan.trial_s:g}s for less"
+            )
+            found.append(Warning(code="queue-uncertain", text=text))
+        if unit > limit:
+            text = (
+                f"a trial counts {1 / unit:.0f} units, so that the ratio is known to {100 * unit:.2g} %, which is in"
+                f" the interval; give --trial {math.ceil(4 * self._plan.trial_s * unit / self._plan.tolerance):g}s for"
+                " less"
+            )
+            found.append(Warning(code="few-units", text=text))
+        return found
 
     def losses(self) -> list[LossPairs]:
         """Give the answers to the second question."""

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 import msgspec
+import numpy as np
 
 from brimful.errors import MeasureError
 from brimful.paired import activations
@@ -30,6 +31,8 @@ _CONTROL_ALPHA = 0.01
 _LEAST_CONTROL_PAIRS = 10
 _QUEUE_ERRORS = 2.0
 _NO_RATIO = 700.0
+_LEAST_UNIT = 0.1
+"""Of the precision: what whole units are worth is counted from here on."""
 
 
 class Ratios:
@@ -57,6 +60,8 @@ class Ratios:
         self._decided: dict[int, Decision] = {}
         self._pairs: dict[int, list[Pair]] = {device: [] for device in range(1, len(plan.devices))}
         self._logs: dict[int, list[float]] = {device: [] for device in range(len(plan.devices))}
+        self._counts: dict[int, list[float]] = {device: [] for device in range(len(plan.devices))}
+        """Units of each device that arrived in each trial, and did not stand in its queue."""
         self._turns: list[list[float]] = []
         self._sizes: list[int] = []
         self.epoch = 0
@@ -93,6 +98,7 @@ class Ratios:
             self._raise_loads()
             return None
         capacity = capacity_of(trial, self._queues[device])
+        self._counts[device].append(max(0.0, trial.forwarded - self._queues[device]))
         return math.log(capacity) if capacity > 0 else None
 
     def end_round(self, number: int, instance: int, values: Mapping[int, Sequence[float]]) -> list[Pair]:
@@ -134,15 +140,23 @@ class Ratios:
         """Give the half width that the errors of measured queues add to the ratio of a device."""
         return _QUEUE_ERRORS * math.hypot(self._queue_errors[0], self._queue_errors[device])
 
+    def unit_floor(self, device: int) -> float:
+        """Give the half width that whole units add: noise of more than a unit evens them out, equal counts do not."""
+        means = [float(np.mean(self._counts[number] or [1.0])) for number in (0, device)]
+        unit = 1 / max(1.0, min(means))
+        logs = [pair.log_ratio for pair in self._pairs[device]]
+        is_even = len(logs) > 1 and float(np.std(logs, ddof=1)) > unit
+        return 0.0 if is_even or unit < _LEAST_UNIT * self._plan.precision else unit
+
     def estimate(self, device: int) -> Estimate:
         """Say what is known of a device."""
         pairs = self._pairs[device]
         rule = self._rule
         if self._is_control(device):
             rule = msgspec.structs.replace(rule, final_alpha=_CONTROL_ALPHA)
-        floor = math.hypot(self.queue_floor(device), 0.0 if self._is_control(device) else self._floor)
+        floors = self.queue_floor(device), self.unit_floor(device), 0.0 if self._is_control(device) else self._floor
         units = [] if is_switched(self._plan) else [pair.instance for pair in pairs]
-        return estimate([pair.log_ratio for pair in pairs], rule, units=units, floor=floor)
+        return estimate([pair.log_ratio for pair in pairs], rule, units=units, floor=math.hypot(*floors))
 
     def results(self, *, is_ended: bool, invalid: Sequence[int]) -> list[Ratio]:
         """Give the answer for each device.

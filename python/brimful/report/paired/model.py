@@ -19,6 +19,8 @@ _KINDS = {
     "end": "of a run that was ended, or of a control",
 }
 _MOST_DEVIATION = 100.0
+_WIDER = 1.5
+"""In precisions: an interval that is wider has more in it than the noise of pairs."""
 _GOOD = ("no-regression", "same")
 _SHORT = {
     "regression": "regression",
@@ -118,9 +120,12 @@ def sentence(plan: PairedPlan, ratio: Ratio) -> str:
         slower = f" {ratio.device} is slower, but by less." if ratio.high is not None and ratio.high < 1 else ""
         return f"No regression: a loss of more than {tolerance} is excluded.{faster}{slower} {said}"
     if ratio.verdict == "at-threshold":
-        return (
-            f"At the threshold: a loss of {tolerance} lies within the interval, which is as narrow as asked for. {said}"
+        width = (
+            "restarts, earlier runs, queues or whole units keep wider"
+            if _has_floor(plan, ratio)
+            else "is as narrow as asked for"
         )
+        return f"At the threshold: a loss of {tolerance} lies within the interval, which {width}. {said}"
     if ratio.verdict == "cannot-tell":
         return f"This machine cannot tell: {first} differs from itself. {said}"
     if ratio.verdict == "differs":
@@ -128,6 +133,13 @@ def sentence(plan: PairedPlan, ratio: Ratio) -> str:
     if ratio.verdict == "same":
         return f"Control: the second instance of {first} does not differ from the first. {said}"
     return f"Undecided: the run ended before it was known whether {ratio.device} is slower by {tolerance}. {said}"
+
+
+def _has_floor(plan: PairedPlan, ratio: Ratio) -> bool:
+    """Say whether an interval is wider than the precision at which its pairs ended the run."""
+    if ratio.by != "precision" or not ratio.low or not ratio.high:
+        return False
+    return math.log(ratio.high / ratio.low) > _WIDER * 2 * plan.precision
 
 
 def loss_sentence(plan: PairedPlan, losses: LossPairs) -> str:
@@ -212,7 +224,7 @@ def _blocks(
 
 def _to_narrow(file: RunFile, plan: PairedPlan, ratio: Ratio) -> str:
     """Say what a narrower interval, or a verdict, would take."""
-    if ratio.verdict in _CONTROL or not ratio.pairs:
+    if ratio.verdict in _CONTROL or not ratio.pairs or _has_floor(plan, ratio):
         return ""
     pair_s = _pair_s(file, ratio)
     name = f"{ratio.device}/{plan.devices[0].name}"

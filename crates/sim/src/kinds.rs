@@ -71,11 +71,6 @@ impl KindInfo {
         COMMON.iter().chain(self.own)
     }
 
-    /// The parameters that only this kind has.
-    pub fn own_parameters(&self) -> &'static [ParameterInfo] {
-        self.own
-    }
-
     /// The parameters that every kind has.
     pub fn common_parameters() -> &'static [ParameterInfo] {
         COMMON

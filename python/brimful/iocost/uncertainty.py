@@ -58,7 +58,7 @@ class Advice(msgspec.Struct, frozen=True):
     """As a simulation of the further runs says."""
 
 
-def intervals(analysis: Analysis, *, resamples: int = RESAMPLES, seed: int = 1) -> dict[str, Uncertainty]:
+def intervals(analysis: Analysis, *, resamples: int = RESAMPLES) -> dict[str, Uncertainty]:
     """Give the uncertainty of every solved rule whose vrate depends on the data.
 
     Parameters
@@ -67,17 +67,13 @@ def intervals(analysis: Analysis, *, resamples: int = RESAMPLES, seed: int = 1) 
         Fitted and solved.
     resamples
         How many; 0 for none.
-    seed
-        Of the draws: the same seed gives the same intervals.
     """
     rules = [rule for rule in analysis.task.rules if rule.name in analysis.settings and _depends_on_data(rule)]
     points = _deciding(analysis, rules)
-    return _bootstrap(analysis, rules, _draw(points, resamples, random.Random(seed)), resamples)
+    return _bootstrap(analysis, rules, _draw(points, resamples, random.Random(1)), resamples)
 
 
-def advise(
-    analysis: Analysis, known: dict[str, Uncertainty], *, resamples: int = RESAMPLES // 5, seed: int = 2
-) -> Advice | None:
+def advise(analysis: Analysis, known: dict[str, Uncertainty], *, resamples: int = RESAMPLES // 5) -> Advice | None:
     """Say what a few further runs would do to the widest interval; nothing where none is wide.
 
     Each resample has its own further runs, simulated on the fitted lines with the scatter that the measured ones have.
@@ -91,7 +87,7 @@ def advise(
 
     def simulate(count: int) -> Advice:
         vrates = [round(low + (high - low) * (number + 0.5) / count, 1) for number in range(count)]
-        generator = random.Random(seed)
+        generator = random.Random(2)
         samples = (
             {
                 selector: sorted(drawn + _simulated(analysis.fits, selector, measured[selector], vrates, generator))

@@ -199,10 +199,10 @@ def plan_of(file: RunFile) -> PairedPlan:
     return plan
 
 
-def earlier_controls(spec: str, home: Path = HOME) -> list[tuple[float, float]]:
+def earlier_controls(spec: str) -> list[tuple[float, float]]:
     """Give the ratios of a device to itself in earlier runs here, as logarithms, with their standard errors."""
     found = []
-    for directory in run_directories(home)[:_EARLIER]:
+    for directory in run_directories(HOME)[:_EARLIER]:
         try:
             file = read_run(directory)
         except RecordError:

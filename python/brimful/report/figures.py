@@ -153,7 +153,7 @@ _UNWANTED = tuple(
 """What matplotlib writes and a page has itself: name spaces, styles, sizes, fonts, names of groups."""
 
 
-def drawable(text: str, *, longest: int | None = None, family: str = "sans-serif") -> str:
+def drawable(text: str, *, longest: int | None = None) -> str:
     """Give a text of a record without what the font cannot draw on one line.
 
     Parameters
@@ -162,12 +162,10 @@ def drawable(text: str, *, longest: int | None = None, family: str = "sans-serif
         Any text.
     longest
         Cut it after this number of characters.
-    family
-        Of the font.
     """
     from matplotlib import font_manager
 
-    font = font_manager.get_font(font_manager.findfont(font_manager.FontProperties(family=[family])))
+    font = font_manager.get_font(font_manager.findfont(font_manager.FontProperties(family=["sans-serif"])))
     text = text if longest is None or len(text) <= longest else f"{text[: longest - 1]}…"
     return "".join(
         character if character.isprintable() and font.get_char_index(ord(character)) else "\N{REPLACEMENT CHARACTER}"

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 Values = NDArray[np.float64]
 Interval = tuple[float, float]
 
+CONFIDENCE = 0.95
 RESOLUTION = 1e-12
 """How near bisection comes to the order statistic, in the unit of the values (here: decades)."""
 
 
-def shift(before: Values, after: Values, *, confidence: float = 0.95) -> tuple[float, Interval]:
+def shift(before: Values, after: Values) -> tuple[float, Interval]:
     """Give the Hodges-Lehmann shift, the median of all differences ``after - before``, and its interval.
 
     The interval inverts the Mann-Whitney test (normal approximation, no correction for ties, which makes it wider).
@@ -36,10 +37,10 @@ def shift(before: Values, after: Values, *, confidence: float = 0.95) -> tuple[f
 
     deviation = math.sqrt(pairs * (first.size + second.size + 1) / 12)
     span = (float(second[0] - first[-1]), float(second[-1] - first[0]))
-    return _middle(count, pairs, deviation, span, confidence)
+    return _middle(count, pairs, deviation, span)
 
 
-def pseudomedian(values: Values, *, confidence: float = 0.95) -> tuple[float, Interval]:
+def pseudomedian(values: Values) -> tuple[float, Interval]:
     """Give the median of all means of two (each with itself, too) and its interval, which inverts the signed-rank test.
 
     >>> pseudomedian(np.array([1.0, 2.0, 6.0]))[0]
@@ -54,15 +55,13 @@ def pseudomedian(values: Values, *, confidence: float = 0.95) -> tuple[float, In
         return (within + int(np.searchsorted(ordered, bound, side="right"))) // 2
 
     deviation = math.sqrt(pairs * (2 * ordered.size + 1) / 12)
-    return _middle(count, pairs, deviation, (float(ordered[0]), float(ordered[-1])), confidence)
+    return _middle(count, pairs, deviation, (float(ordered[0]), float(ordered[-1])))
 
 
-def _middle(
-    count: Callable[[float], int], pairs: int, deviation: float, span: Interval, confidence: float
-) -> tuple[float, Interval]:
+def _middle(count: Callable[[float], int], pairs: int, deviation: float, span: Interval) -> tuple[float, Interval]:
     """Give the median of ``pairs`` numbers within ``span``, and those ``deviation`` ranks about it as an interval."""
     lower, upper = (_order_statistic(count, rank, span) for rank in ((pairs + 1) // 2, pairs // 2 + 1))
-    reach = NormalDist().inv_cdf((1 + confidence) / 2) * deviation
+    reach = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * deviation
     rank = max(1, math.floor(pairs / 2 - reach))
     interval = _order_statistic(count, rank, span), _order_statistic(count, pairs - rank + 1, span)
     return (lower + upper) / 2, interval

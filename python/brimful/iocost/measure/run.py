@@ -49,9 +49,7 @@ _CONFIRMATION_GRACE = 0.5
 """A trial of the confirmation may go on for this part of its length after the time of its step."""
 
 
-def open_controller(
-    disk: Disk, *, dry_run: bool = False, root: Path = Path("/")
-) -> tuple[CostController | None, str | None]:
+def open_controller(disk: Disk, *, dry_run: bool = False) -> tuple[CostController | None, str | None]:
     """Give the controller of a disk, or why vrate cannot be searched; a dry run looks only whether there is one."""
     if not disk.writes:
         return None, "a model needs writes: give --destroy-data"
@@ -59,8 +57,8 @@ def open_controller(
         return None, f"{disk.path} is no whole disk, and io.cost is for whole disks"
     try:
         if not dry_run:
-            return CostController(disk.device_number, root=root), None
-        find_control_group(root=root)
+            return CostController(disk.device_number), None
+        find_control_group()
     except BrimfulError as error:
         return None, str(error)
     return None, None

@@ -30,14 +30,19 @@ class Watch:
 
 
 def run_until_undisturbed(attempt, watch):
-    """Give the result of the last attempt, and the wait that spoilt each before: only a failure is tried again."""
-    waits_s = []
+    """Give the result of the last attempt, and of each before what failed and the wait that spoilt it."""
+    spoilt = []
     while True:
         watch.longest_s = 0.0
-        failed, result = attempt()
-        if not failed or watch.longest_s < HELD_UP_S or len(waits_s) + 1 == ATTEMPTS:
-            return result, waits_s
-        waits_s.append(watch.longest_s)
+        failure, result = attempt()
+        if failure is None or watch.longest_s < HELD_UP_S or len(spoilt) + 1 == ATTEMPTS:
+            return result, spoilt
+        spoilt.append(f"{watch.longest_s:.2f} s: {failure}")
+
+
+def failure_of(reports):
+    """Give the place and the last lines of the first failure, short; None where nothing failed."""
+    return next((report.longreprtext.strip()[-400:] for report in reports if report.failed), None)
 
 
 class Plugin:
@@ -56,12 +61,12 @@ class Plugin:
         def attempt():
             item._initrequest()
             reports = runtestprotocol(item, log=False, nextitem=nextitem)
-            return any(report.failed for report in reports), reports
+            return failure_of(reports), reports
 
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-        reports, waits_s = run_until_undisturbed(attempt, self.watch)
+        reports, spoilt = run_until_undisturbed(attempt, self.watch)
         for report in reports:
-            report.user_properties.extend(("held_up_s", round(wait_s, 3)) for wait_s in waits_s)
+            report.user_properties.extend(("held_up", each) for each in spoilt)
             item.ihook.pytest_runtest_logreport(report=report)
         item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         return True

@@ -12,33 +12,30 @@ from support import ROOT
 
 
 class Scripted:
-    """Attempts that fail or not, each beside the longest wait of a processor."""
+    """Attempts with what failed or None, each beside the longest wait of a processor."""
 
     def __init__(self, *attempts):
         self.attempts, self.made, self.longest_s = attempts, 0, 0.0
 
     def __call__(self):
-        failed, self.longest_s = self.attempts[self.made]
+        failure, self.longest_s = self.attempts[self.made]
         self.made += 1
-        return failed, f"attempt {self.made}"
-
-
-LONG_S, SHORT_S = 2 * HELD_UP_S, HELD_UP_S / 2
+        return failure, f"attempt {self.made}"
 
 
 @pytest.mark.parametrize(
-    ("attempts", "result", "waits_s"),
+    ("attempts", "result", "spoilt"),
     [
-        ([(False, LONG_S)], "attempt 1", []),
-        ([(True, SHORT_S)], "attempt 1", []),
-        ([(True, LONG_S), (False, SHORT_S)], "attempt 2", [LONG_S]),
-        ([(True, LONG_S), (True, SHORT_S)], "attempt 2", [LONG_S]),
-        ([(True, LONG_S)] * ATTEMPTS, f"attempt {ATTEMPTS}", [LONG_S] * (ATTEMPTS - 1)),
+        ([(None, 0.2)], "attempt 1", []),
+        ([("rate", 0.01)], "attempt 1", []),
+        ([("rate", 0.2), (None, 0.01)], "attempt 2", ["0.20 s: rate"]),
+        ([("rate", 0.2), ("rate", 0.01)], "attempt 2", ["0.20 s: rate"]),
+        ([("rate", 0.2)] * ATTEMPTS, f"attempt {ATTEMPTS}", ["0.20 s: rate"] * (ATTEMPTS - 1)),
     ],
 )
-def test_only_a_failure_of_a_held_up_test_is_tried_again(attempts, result, waits_s):
+def test_only_a_failure_of_a_held_up_test_is_tried_again(attempts, result, spoilt):
     scripted = Scripted(*attempts)
-    assert run_until_undisturbed(scripted, scripted) == (result, waits_s)
+    assert run_until_undisturbed(scripted, scripted) == (result, spoilt)
 
 
 def test_the_watch_sees_that_the_process_was_stopped():
@@ -48,8 +45,8 @@ def test_the_watch_sees_that_the_process_was_stopped():
     assert watch.longest_s > HELD_UP_S
 
 
-@pytest.mark.parametrize("waits", [True, False])
-def test_a_spoilt_test_is_run_again_and_its_report_says_so(tmp_path, waits):
+@pytest.mark.parametrize("spoilt", [True, False])
+def test_a_spoilt_test_is_run_again_and_its_report_says_so(tmp_path, spoilt):
     (tmp_path / "conftest.py").write_text(
         f"import sys\nsys.path.insert(0, {str(ROOT / 'tests')!r})\nimport held_up\n"
         "def pytest_configure(config):\n    config.pluginmanager.register(held_up.Plugin())\n"
@@ -58,15 +55,17 @@ def test_a_spoilt_test_is_run_again_and_its_report_says_so(tmp_path, waits):
         "import os, pathlib, pytest, subprocess\n"
         "made = pathlib.Path(__file__).with_name('made')\n"
         "@pytest.mark.real_time\ndef test_rate(tmp_path):\n"
-        "    first = not made.exists()\n    made.touch()\n"
-        f"    if first and {waits}:\n"
+        f"    assert {spoilt}\n"
+        "    if not made.exists():\n"
+        "        made.touch()\n"
         "        me = os.getpid()\n"
         "        subprocess.run(['sh', '-c', f'kill -STOP {me}; sleep 0.3; kill -CONT {me}'], check=True)\n"
-        "    assert not first\n"
+        "        raise AssertionError('a rate too low')\n"
     )
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml=report.xml", "-n", "1"]
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert (ran.returncode, "1 passed" in ran.stdout) == ((0, True) if waits else (1, False)), ran.stdout
+    assert (ran.returncode, "1 passed" in ran.stdout) == ((0, True) if spoilt else (1, False)), ran.stdout
     report = ElementTree.parse(tmp_path / "report.xml")
     assert len(report.findall(".//testcase")) == 1
-    assert len(report.findall(".//property[@name='held_up_s']")) == waits
+    if spoilt:
+        assert "a rate too low" in report.find(".//property[@name='held_up']").get("value")

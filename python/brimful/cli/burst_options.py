@@ -125,7 +125,11 @@ def check_burst_options(context: click.Context) -> None:
     for name in _FOREIGN[find]:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             option = next(parameter.opts[0] for parameter in context.command.params if parameter.name == name)
-            message = f"{option}: is no option of --find {find}; leave it out"
+            instead = "leave it out"
+            if name == "sizes":
+                sizes = context.params["sizes"]
+                instead = f"`brimful rfc2544 --tests throughput,{find} --sizes {sizes}` measures several sizes"
+            message = f"{option}: is no option of --find {find}; {instead}"
             raise UsageError(message)
     if find != "throughput" and len(context.params["measurers"]) > 1:
         message = f"--find {find}: measures one measurer a run; give one --measurer"

@@ -1,6 +1,5 @@
 """Live comparisons from the first trial to the verdict, on simulated devices."""
 
-import os
 import re
 import signal
 import subprocess
@@ -15,7 +14,7 @@ import pytest
 from brimful.errors import UsageError
 from brimful.measurers.base import InvalidTrialError, TrialOutput
 from brimful.measurers.simulated import SimulatedMeasurer
-from brimful.paired.beds import CommandFailedError, OwnBeds, run_command, share_a_place
+from brimful.paired.beds import OwnBeds, share_a_place
 from brimful.paired.calibration import capacity_of
 from brimful.paired.loop import PairedLoop
 from brimful.paired.manager import run_comparison
@@ -284,26 +283,6 @@ def test_the_planner_gives_the_same_trial_until_it_is_made():
 def test_a_lossless_share_is_not_subtracted_below_nothing():
     trial = Trial(seq=0, load=100.0, duration_s=1.0, intended=100, sent=100, lost=90)
     assert capacity_of(trial, queue=20) == 0
-
-
-def test_a_command_that_hangs_is_ended_with_what_it_started(tmp_path):
-    began_s = time.monotonic()
-    with pytest.raises(Exception, match="took longer than"):
-        run_command(f"sleep 60 & echo $! > {tmp_path / 'pid'}; wait", 0.5)
-    assert time.monotonic() - began_s < 30
-    assert run_command("echo ready", 10) == "ready\n"
-    with pytest.raises(Exception, match="exit code 3: no such build"):
-        run_command("echo no such build; exit 3", 10)
-    with pytest.raises(Exception, match="signal 9"):
-        run_command("kill -9 $$", 10)
-    with pytest.raises(CommandFailedError) as failed:
-        run_command("echo begun; sleep 60", 0.5)
-    assert failed.value.output == "begun\n"
-
-
-def test_what_a_command_starts_in_the_background_is_not_waited_for(tmp_path):
-    assert run_command(f"echo begun; sleep 60 & echo $! > {tmp_path / 'pid'}", 30) == "begun\n"
-    os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)  # fails where it did not go on
 
 
 def test_the_command_says_what_it_found(tmp_path):

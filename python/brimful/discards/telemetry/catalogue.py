@@ -71,7 +71,7 @@ LOADERS: tuple[Loader, ...] = (
     Loader(
         name="tables in JSON",
         endings=_DOCUMENTS,
-        recognises="brimful.discards.telemetry.row_batches:recognises",
+        recognises="brimful.discards.telemetry.warehouse:recognises_flat",
         reader="brimful.discards.telemetry.tables:read_table",
         doubt="brimful.discards.telemetry.tables:doubt_in",
         hears=("counters", "timezone"),

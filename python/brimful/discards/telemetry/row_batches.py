@@ -15,7 +15,7 @@ import pyarrow.parquet
 from brimful.discards import table_texts
 from brimful.discards.archives import EMPTY, WholeLines
 from brimful.discards.compression import bare_name, uncompressed
-from brimful.discards.json_texts import documents, first_object
+from brimful.discards.json_texts import documents
 from brimful.discards.telemetry import warehouse
 from brimful.discards.telemetry.columns import Refused
 from brimful.discards.telemetry.source import UnreadableError
@@ -49,14 +49,6 @@ class Batch(NamedTuple):
     """Lines between them that are none."""
     first: int
     """Number of the first of all these."""
-
-
-def recognises(path: Path) -> bool:
-    """Say whether a file of JSON holds rows of a table."""
-    with path.open("rb") as file:
-        first = first_object(uncompressed(file))
-    names = {_NAMES.get(name.lower()) for name in first or {}}
-    return "timestamp" in names and ("device" in names or "hostname" in names)
 
 
 def batches(path: Path) -> Iterator[Batch]:

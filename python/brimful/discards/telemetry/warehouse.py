@@ -51,6 +51,13 @@ def recognises(path: Path) -> bool:
     return first is not None and is_nested(list(first))
 
 
+def recognises_flat(path: Path) -> bool:
+    """Say whether a file of JSON holds rows of a generic or a flat table, a sample or poll each."""
+    with path.open("rb") as file:
+        names = {name.lower() for name in first_object(uncompressed(file)) or {}}
+    return "timestamp" in names and bool(names & {"device", "hostname"})
+
+
 def read_rows(source: Source) -> Iterator[Decoded]:
     """Read rows in JSON.
 

@@ -227,7 +227,7 @@ def _throughputs(test: str, results: Sequence[Result]) -> Figure | None:
     shown = [(size, file, found) for size, file, found in known if found is not None]
     if len(shown) < 2:
         return None
-    limits = [facts.theoretical_rate(file.run) or file.max_load for _, file, _ in shown]
+    limits = [facts.theoretical_rate(file.run) or file.max_load or None for _, file, _ in shown]
     sizes, found = [size for size, _, _ in shown], [found for _, _, found in shown]
     unit = shown[0][1].run.load_unit
     return Figure(
@@ -294,7 +294,11 @@ def _warnings(results: Sequence[Result]) -> list[str]:
     found: dict[str, list[tuple[str, RunFile, str]]] = {}
     for result in results:
         if result.file is not None:
+            # Where senders were held, no trial counts, and all say what the test asks.
+            is_held = result.reason == "done" and not result.file.counted()
             for warning in result.file.warnings:
+                if is_held and warning.code == "invalid-trials":
+                    continue
                 at = f"{result.test} at {result.size}"
                 found.setdefault(warning.code, []).append((at, result.file, warning.text))
     restless = [at for at, _, _ in found.pop("machine-not-quiet", [])]

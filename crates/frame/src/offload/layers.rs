@@ -15,8 +15,9 @@ const ETHERNET_IN_GRE: u16 = 0x6558;
 pub(super) const GRE_CHECKSUM: u8 = 0x80;
 const GRE_KEY: u8 = 0x20;
 const GRE_SEQUENCE: u8 = 0x10;
-/// RFC 7348: that there is an identifier.
-const VXLAN_FLAGS: u8 = 0x08;
+/// RFC 7348: that there is an identifier; and that a group stands beside it, as Linux has it.
+const VXLAN: u8 = 0x08;
+const VXLAN_GROUP: u8 = 0x88;
 const VXLAN_LEN: usize = 8;
 const GENEVE_LEN: usize = 8;
 const LABEL_IS_LAST: u8 = 1;
@@ -196,7 +197,8 @@ fn of_type(ether_type: u16, at: usize) -> Option<Place> {
 /// right.
 fn inside_udp(frame: &[u8], at: usize) -> Option<Place> {
     let header = frame.get(at..at + 8)?;
-    if header[0] == VXLAN_FLAGS && header[1..4] == [0; 3] && header[7] == 0 {
+    let is_vxlan = header[0] == VXLAN && header[1..4] == [0; 3] || header[0] == VXLAN_GROUP;
+    if is_vxlan && header[7] == 0 {
         return Some(Place::Ethernet(at + VXLAN_LEN));
     }
     let geneve = of_type(

@@ -4,6 +4,8 @@ use super::*;
 
 /// What lies between the outer packet and the inner one.
 const VXLAN: &[u8] = &[8, 0, 0, 0, 0, 0, 5, 0];
+/// With a group.
+const VXLAN_GROUP: &[u8] = &[0x88, 0, 0, 9, 0, 0, 5, 0];
 /// With four bytes of options.
 const GENEVE: &[u8] = &[1, 0, 0x65, 0x58, 0, 0, 5, 0, 1, 2, 0, 0];
 /// With a checksum and a key.
@@ -20,9 +22,10 @@ enum Tunnel {
     Mpls,
 }
 
-const TUNNELS: [Tunnel; 9] = [
+const TUNNELS: [Tunnel; 10] = [
     Tunnel::Ethernet(17, VXLAN, false),
     Tunnel::Ethernet(17, VXLAN, true),
+    Tunnel::Ethernet(17, VXLAN_GROUP, false),
     Tunnel::Ethernet(17, GENEVE, true),
     Tunnel::Ethernet(47, GRE_WITH_ETHERNET, false),
     Tunnel::Ethernet(47, GRE, true),

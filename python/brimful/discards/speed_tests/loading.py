@@ -16,13 +16,12 @@ from brimful.discards.compression import bare_name
 from brimful.discards.speed_tests.clients import name_clients, settle_clients
 from brimful.discards.speed_tests.completing import Matches, Traces
 from brimful.discards.speed_tests.merging import Collector, Merged
-from brimful.discards.speed_tests.reading import KNOWN, Settings, read_source
+from brimful.discards.speed_tests.reading import ENDINGS, KNOWN, Settings, read_source
 from brimful.discards.speed_tests.rows import COUNTED_OUT, SpeedTest, Tally, to_table
 from brimful.discards.speed_tests.traces import Trace
 from brimful.discards.store import Store
 from brimful.errors import UsageError
 
-_ENDINGS = f"{', '.join(KNOWN[:-1])} or {KNOWN[-1]}, compressed or not"
 BATCH_TESTS = 20_000
 MERGE_TRACES = 200_000
 MERGE_ROWS = 5_000_000
@@ -108,24 +107,21 @@ def find_sources(paths: list[Path]) -> list[Path]:
     Raises
     ------
     UsageError
-        When one is not there, a directory has none, or a name says nothing.
+        When one is not there, or a directory has none.
     """
     found: list[Path] = []
     for path in paths:
         if path.is_dir():
             inside = sorted(file for file in path.rglob("*") if bare_name(file.name).endswith(KNOWN) and file.is_file())
             if not inside:
-                message = f"{path}: no file in it ends in {_ENDINGS}"
+                message = f"{path}: no file in it ends in {ENDINGS}"
                 raise UsageError(message)
             found += inside
         elif not path.exists():
             message = f"{path}: is not there"
             raise UsageError(message)
-        elif bare_name(path.name).endswith(KNOWN):
-            found.append(path)
         else:
-            message = f"{path}: cannot tell what it holds; the name must end in {_ENDINGS}"
-            raise UsageError(message)
+            found.append(path)
     return found
 
 

@@ -18,7 +18,8 @@ from brimful.discards.speed_tests.documents import read_documents
 from brimful.discards.speed_tests.mapping import Mapping
 from brimful.discards.speed_tests.pseudonyms import Pseudonyms
 from brimful.discards.speed_tests.rows import Server, SpeedTest, Tally, find_server
-from brimful.discards.speed_tests.snaplogs import ENDINGS, read_snaplog
+from brimful.discards.speed_tests.snaplogs import ENDINGS as SNAPLOG_ENDINGS
+from brimful.discards.speed_tests.snaplogs import read_snaplog
 from brimful.discards.speed_tests.table_files import read_csv, read_parquet
 from brimful.discards.speed_tests.traces import ENDING as TRACE_ENDING
 from brimful.discards.speed_tests.traces import Trace, read_trace
@@ -27,10 +28,11 @@ DOCUMENTS = (".json", ".jsonl", ".ndjson")
 CSV = (".csv", ".tsv")
 LINES = (*DOCUMENTS, *CSV)
 """What is good up to the line in which a file is damaged."""
-SNAPLOGS = tuple(ENDINGS)
+SNAPLOGS = tuple(SNAPLOG_ENDINGS)
 LEAVES = (*LINES, ".parquet", *SNAPLOGS, sidestream.ENDING)
 KNOWN = (*LEAVES, *ARCHIVES)
 """How the names of sources end, compressed or not."""
+ENDINGS = f"{', '.join(KNOWN[:-1])} or {KNOWN[-1]}, compressed or not"
 BUFFER_BYTES = 1 << 18
 
 Found: TypeAlias = SpeedTest | Trace | pa.Table
@@ -90,6 +92,10 @@ def read_source(path: Path, file: io.BufferedReader, settings: Settings, tally: 
         if lines.damage is not None:
             raise lines.damage
 
+    if not bare_name(path.name).endswith(KNOWN):
+        tally.results += 1
+        tally.reject(f"cannot tell what it holds; the name must end in {ENDINGS}")
+        return
     if path.name.lower().endswith(".parquet"):
         # Its description is at its end: it is not read in order.
         found = _read_leaf(Place(str(path), "", path.name, 0), file, settings, tally)

@@ -132,6 +132,20 @@ def test_documents_that_follow_each_other_are_parted(given_documents, indent, be
     assert first == (given_documents[0] if given_documents else None)
 
 
+@pytest.mark.parametrize("max_bytes", [40, 1 << 20])
+def test_a_document_of_several_lines_may_follow_those_of_one(max_bytes):
+    content = b'{"a": 1}\n\n{"b": 2}\n{\n "c": 3\n}\n{"d": 4}\n' + b'{"e": 5}\n' * 4
+    found = list(json_texts.documents(io.BytesIO(content), max_bytes=max_bytes))
+    assert found[:2] == [(1, b'{"a": 1}\n'), (3, b'{"b": 2}\n')]
+    if max_bytes > len(content):
+        assert found[2:4] == [(4, b'{\n "c": 3\n}'), (7, b'{"d": 4}')]
+    else:
+        # Too large to be parted, so that each line stands for itself.
+        assert found[2:6] == [(4, b"{\n"), (5, b' "c": 3\n'), (6, b"}\n"), (7, b'{"d": 4}\n')]
+    assert [json.loads(text) for _, text in found[-4:]] == [{"e": 5}] * 4
+    assert found[-1][0] == 11
+
+
 @given(
     st.datetimes(datetime.datetime(2009, 1, 1), datetime.datetime(2099, 1, 1)),
     st.sampled_from([1, 10**3, 10**6, 10**9]),

@@ -6,7 +6,7 @@ import io
 import itertools
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
 import msgspec
@@ -42,14 +42,36 @@ def documents(
     lines = ((number, line) for number, line in every if line.strip())
     begin = list(itertools.islice(lines, 2))
     alone = len(begin) < 2 and all(b"}{" not in line for _, line in begin)
-    if alone or lines_alone or _is_whole(begin[0][1]):
-        yield from itertools.chain(begin, lines)
+    if lines_alone or alone:
+        yield from begin
+        yield from lines
+        return
+    if _is_whole(begin[0][1]):
+        yield begin[0]
+        yield from _lines(itertools.chain(begin[1:], lines), file, max_bytes)
         return
     content = b"".join(line for _, line in begin) + file.read(max_bytes)
     if len(content) > max_bytes:
         yield 1, None
         return
     yield from _parted(content, begin[0][0])
+
+
+def _lines(lines: Iterable[tuple[int, bytes]], file: BinaryIO, max_bytes: int) -> Iterator[tuple[int, bytes]]:
+    """Give documents of a line each, until one goes over several; `lines` are read from the file as they are taken."""
+    for number, line in lines:
+        if line.rstrip().endswith((b"}", b"]")):
+            yield number, line
+            continue
+        content = line + file.read(max_bytes)
+        if len(content) <= max_bytes:
+            yield from _parted(content, number)
+            return
+        # Of a long file of lines, one is damaged.
+        content += file.readline(max_bytes)
+        rest = itertools.chain(io.BytesIO(content), iter(lambda: file.readline(max_bytes), b""))
+        yield from ((place, each) for place, each in enumerate(rest, start=number) if each.strip())
+        return
 
 
 def first_object(stream: Readable) -> dict[str, Any] | None:

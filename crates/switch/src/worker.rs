@@ -113,7 +113,9 @@ impl Lane {
     }
 
     fn end_train(&mut self, thread: usize, now: u64) {
-        if let Some((train, queue)) = self.train.take() {
+        if self.train.is_some()
+            && let Some((train, queue)) = self.train.take()
+        {
             let (frame, merged) = train.finish();
             self.port
                 .send_merged(thread, &mut self.batch, (&frame, queue), merged, now);
@@ -221,16 +223,15 @@ impl Worker {
                 if !takes {
                     return drop_it(Reason::Configured);
                 }
-                let merged = if frame.offload == Offload::Nothing {
-                    None
-                } else {
+                outbox.merged = None;
+                if frame.offload != Offload::Nothing {
                     let offload = frame.offload;
                     match complete(&mut frame, offload) {
-                        Ok(merged) => merged,
+                        Ok(merged) => outbox.merged = merged,
                         Err(reason) => return drop_it(reason),
                     }
-                };
-                if len > MOST_FRAME_LEN && (merged.is_none() || len > MOST_MERGED_LEN) {
+                }
+                if len > MOST_FRAME_LEN && (outbox.merged.is_none() || len > MOST_MERGED_LEN) {
                     return drop_it(Reason::TooLong);
                 }
                 let packet = if frame.headroom() >= HEADROOM {
@@ -243,7 +244,6 @@ impl Worker {
                 if view.drops_fragments && Headers::parse(&packet).is_fragment {
                     return drop_it(Reason::Fragment);
                 }
-                outbox.merged = merged;
                 path.process(&mut Passage::new(packet, in_port), view, now, outbox);
             });
             // An interface that is gone is seen by its link.
@@ -339,27 +339,27 @@ impl Outbox<'_> {
         }
     }
 
-    fn lane(&mut self, port: u32) -> Option<&mut Lane> {
-        let found = self.lanes.binary_search_by_key(&port, |lane| lane.port.number);
-        found.ok().map(|index| &mut self.lanes[index])
+    fn lane(lanes: &mut [Lane], port: u32) -> Option<&mut Lane> {
+        let found = lanes.binary_search_by_key(&port, |lane| lane.port.number);
+        found.ok().map(|index| &mut lanes[index])
     }
 }
 
 impl Outputs for Outbox<'_> {
     fn output(&mut self, frame: &[u8], port: u32, queue: u32) {
-        let (number, now, merged) = (self.number, self.now, self.merged);
-        let Some(lane) = self.lane(port) else {
+        let (number, now) = (self.number, self.now);
+        let Some(lane) = Self::lane(&mut self.lanes, port) else {
             return;
         };
-        match merged {
-            Some(merged) => lane.push_merged(frame, queue, merged, number, now),
+        match &self.merged {
+            Some(merged) => lane.push_merged(frame, queue, *merged, number, now),
             None => lane.push(frame, queue, number, now),
         }
     }
 
     fn packet_in(&mut self, packet: PacketIn<'_>) {
         let is_quiet = |lane: &mut Lane| lane.port.config() & port_config::NO_PACKET_IN != 0;
-        if self.lane(packet.in_port).is_some_and(is_quiet) {
+        if Self::lane(&mut self.lanes, packet.in_port).is_some_and(is_quiet) {
             return;
         }
         let Some(merged) = self.merged else {
@@ -378,7 +378,7 @@ impl Outputs for Outbox<'_> {
     }
 
     fn cut_short(&mut self, in_port: u32) {
-        if let Some(lane) = self.lane(in_port) {
+        if let Some(lane) = Self::lane(&mut self.lanes, in_port) {
             lane.port.counts.cut_short.add(1);
         }
     }

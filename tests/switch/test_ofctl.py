@@ -104,6 +104,10 @@ def change_and_dump(ofctl):
     assert len(ofctl.lines("dump-flows", "out_port=2")) == 1
     ofctl("mod-flows", "in_port=1,actions=output:1")
     assert "actions=output:1" in ofctl("dump-flows", "table=0")
+    # The order of ovs-ofctl.
+    line = ["--strict", "mod-flows", ofctl.place, "priority=8,in_port=1,actions=drop"]
+    assert subprocess.run(ofctl.lab.command([find_switch(), "ofctl", *line]), timeout=LONGEST_S).returncode == 0
+    assert "actions=output:1" in ofctl("dump-flows", "table=0")
     ofctl("mod-flows", "--strict", "priority=8,in_port=1,actions=drop")
     assert "actions=output:1" in ofctl("dump-flows", "table=0")
     ofctl("del-flows", "--strict", "table=1")
@@ -117,10 +121,18 @@ def groups_and_meters(ofctl):
     ofctl("add-flow", group, "meter=3,pktps,bands=type=drop,rate=100", "actions=meter:3,group:5")
     assert ofctl.lines("dump-groups") == [group]
     assert "references=1" in ofctl("dump-groups", "--counters")
+    assert ofctl.lines("dump-groups", "5") == ofctl.lines("dump-groups", "group_id=all") == [group]
+    assert ofctl.lines("dump-groups", "50") == []
+    (counted,) = ofctl.lines("dump-group-stats", "5")
+    assert "references=1" in counted
     (meter,) = ofctl.lines("dump-meters")
     assert meter.startswith("meter=3,pktps")
     assert "type=drop,rate=100" in meter
     assert "flows=1" in ofctl("dump-meters", "--counters")
+    assert ofctl.lines("dump-meter", "meter=3") == ofctl.lines("dump-meters", "all") == [meter]
+    (counted,) = ofctl.lines("meter-stats", "3")
+    assert "flows=1" in counted
+    assert ofctl.refused("meter-stats", "4")[0] == 3
 
 
 def test_our_flows_are_changed_and_dumped(ours):
@@ -342,6 +354,8 @@ def test_queues_are_counted(wire, tmp_path):
             time.sleep(0.02)
         assert expected in ofctl.lines("queue-stats")
         assert ofctl.lines("queue-stats", "tb", "7") == [expected]
+        assert ofctl.lines("queue-stats", "ALL", "7") == [expected]
+        assert expected in ofctl.lines("queue-stats", "tb", "ALL")
         code, said = ofctl.refused("queue-stats", "ta", "7")
         assert (code, "OpenFlow error 9/1 (QUEUE_UNKNOWN)" in said) == (3, True)
 

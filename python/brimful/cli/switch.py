@@ -136,9 +136,9 @@ def ofctl(context: click.Context, arguments: tuple[str, ...]) -> None:
 
     SWITCH is tcp:HOST:PORT, unix:PATH, or ptcp:PORT to wait until it connects. Commands: show, dump-desc,
     dump-ports-desc, dump-tables, dump-flows, dump-aggregate, add-flow, add-flows, mod-flows, del-flows,
-    replace-flows, diff-flows, packet-out, dump-ports, mod-port, queue-stats, dump-groups, add-group, add-groups,
-    mod-group, del-groups, dump-meters, add-meter, mod-meter, del-meters, bundle, monitor, snoop; `ofctl --help`
-    says what each does.
+    replace-flows, diff-flows, packet-out, dump-ports, mod-port, queue-stats, dump-groups, dump-group-stats,
+    add-group, add-groups, mod-group, del-groups, dump-meters, meter-stats, add-meter, mod-meter, del-meters,
+    bundle, monitor, snoop; `ofctl --help` says what each does.
     """
     from brimful.switch import run_ofctl
 

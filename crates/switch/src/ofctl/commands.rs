@@ -1,10 +1,15 @@
 //! What can be asked for on the command line.
 
+use std::ffi::OsString;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 
+use brimful_openflow::GROUP_ALL;
 use brimful_openflow::wire::Version;
 use clap::{Args, Subcommand, ValueEnum};
+
+use super::QUEUE_ALL;
+use crate::tables::ovs::METER_ALL;
 
 /// Which switch, and what to do with it.
 #[derive(Args)]
@@ -17,6 +22,9 @@ pub struct Ofctl {
     /// Make all changes together or not at all, in a bundle of OpenFlow 1.4.
     #[arg(long, global = true)]
     bundle: bool,
+    /// With `mod-flows` and `del-flows`: only the flow with exactly this match and priority.
+    #[arg(long, global = true)]
+    pub(super) strict: bool,
     #[command(subcommand)]
     pub(super) command: Command,
 }
@@ -49,6 +57,28 @@ impl Ofctl {
             (false, true) => asked.into_iter().filter(|version| *version >= Version::V14).collect(),
         }
     }
+}
+
+/// What the places of switches begin with.
+const PLACES: [&str; 3] = ["tcp:", "unix:", "ptcp:"];
+
+/// The arguments of a command line, where those of `ofctl` may come as `ovs-ofctl` takes them: the switch after the command.
+#[must_use]
+pub fn in_order(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = arguments.into_iter().collect();
+    if arguments.get(1).is_none_or(|word| word != "ofctl") {
+        return arguments;
+    }
+    let position = |is_it: fn(&str) -> bool| arguments.iter().position(|word| word.to_str().is_some_and(is_it));
+    let command = position(Command::has_subcommand);
+    let switch = position(|word| PLACES.iter().any(|place| word.starts_with(place)));
+    if let (Some(command), Some(switch)) = (command, switch)
+        && command < switch
+        && arguments[switch - 1] != "--controller"
+    {
+        arguments[command..=switch].rotate_right(1);
+    }
+    arguments
 }
 
 #[derive(Subcommand)]
@@ -90,17 +120,11 @@ pub(super) enum Command {
     ModFlows {
         /// The flows and their new actions=...; `-` reads lines from standard input.
         line: String,
-        /// Only the flow with exactly this match and priority.
-        #[arg(long)]
-        strict: bool,
     },
     /// Delete flows; without an argument all of them.
     DelFlows {
         /// The flows; `-` reads lines from standard input.
         line: Option<String>,
-        /// Only the flow with exactly this match and priority.
-        #[arg(long)]
-        strict: bool,
     },
     /// Make the flows those of a file: what is not in it goes, what differs changes, and the rest stays as it is.
     ReplaceFlows {
@@ -136,13 +160,23 @@ pub(super) enum Command {
         /// Only of this port.
         port: Option<String>,
         /// Only of this queue.
+        #[arg(value_parser = |text: &str| read_number(text, "queue_id", QUEUE_ALL))]
         queue: Option<u32>,
     },
     /// Print groups, one a line.
     DumpGroups {
+        /// Only this group, as NUMBER or `group_id=NUMBER`.
+        #[arg(value_parser = |text: &str| read_number(text, "group_id", GROUP_ALL))]
+        group: Option<u32>,
         /// Print their counters too.
         #[arg(long)]
         counters: bool,
+    },
+    /// Print the counters of groups.
+    DumpGroupStats {
+        /// Only of this group.
+        #[arg(value_parser = |text: &str| read_number(text, "group_id", GROUP_ALL))]
+        group: Option<u32>,
     },
     /// Add groups, such as `group_id=1,type=all,bucket=output:1,bucket=output:2`.
     AddGroup {
@@ -166,10 +200,20 @@ pub(super) enum Command {
         line: Option<String>,
     },
     /// Print meters, one a line.
+    #[command(alias = "dump-meter")]
     DumpMeters {
+        /// Only this meter, as NUMBER or `meter=NUMBER`.
+        #[arg(value_parser = |text: &str| read_number(text, "meter", METER_ALL))]
+        meter: Option<u32>,
         /// Print their counters too.
         #[arg(long)]
         counters: bool,
+    },
+    /// Print the counters of meters.
+    MeterStats {
+        /// Only of this meter.
+        #[arg(value_parser = |text: &str| read_number(text, "meter", METER_ALL))]
+        meter: Option<u32>,
     },
     /// Add meters, such as `meter=1,kbps,bands=type=drop,rate=1000`.
     AddMeter {
@@ -208,4 +252,72 @@ pub(super) enum Command {
         #[arg(long)]
         count: Option<NonZeroU64>,
     },
+}
+
+/// A queue, group or meter by its number, or as `KEY=NUMBER`; `all` and `any` are all of them.
+fn read_number(text: &str, key: &str, all: u32) -> Result<u32, String> {
+    let number = text
+        .strip_prefix(key)
+        .and_then(|rest| rest.strip_prefix('='))
+        .unwrap_or(text);
+    if ["all", "any"].iter().any(|word| number.eq_ignore_ascii_case(word)) {
+        return Ok(all);
+    }
+    number.parse().map_err(|_| format!("use NUMBER, {key}=NUMBER or all"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use super::{in_order, read_number};
+
+    fn ordered(line: &str) -> String {
+        let words = in_order(line.split(' ').map(OsString::from));
+        words.join(" ".as_ref()).into_string().unwrap()
+    }
+
+    #[test]
+    fn the_switch_may_come_after_the_command() {
+        for (given, taken) in [
+            ("p ofctl dump-flows tcp:h:1", "p ofctl tcp:h:1 dump-flows"),
+            ("p ofctl tcp:h:1 dump-flows", "p ofctl tcp:h:1 dump-flows"),
+            (
+                "p ofctl -O OpenFlow14 --strict del-flows unix:/x in_port=1",
+                "p ofctl -O OpenFlow14 --strict unix:/x del-flows in_port=1",
+            ),
+            (
+                "p ofctl del-flows --strict tcp:h:1 tcp,in_port=1",
+                "p ofctl tcp:h:1 del-flows --strict tcp,in_port=1",
+            ),
+            (
+                "p ofctl diff-flows tcp:h:1 tcp:h:2",
+                "p ofctl tcp:h:1 diff-flows tcp:h:2",
+            ),
+            (
+                "p ofctl add-flow tcp:h:1 in_port=1,actions=output:2",
+                "p ofctl tcp:h:1 add-flow in_port=1,actions=output:2",
+            ),
+            (
+                "p ofctl snoop --controller tcp:h:1",
+                "p ofctl snoop --controller tcp:h:1",
+            ),
+            ("p check dump-flows tcp:h:1", "p check dump-flows tcp:h:1"),
+        ] {
+            assert_eq!(ordered(given), taken);
+        }
+    }
+
+    #[test]
+    fn numbers_are_read_in_each_form() {
+        for text in ["7", "group_id=7"] {
+            assert_eq!(read_number(text, "group_id", 9), Ok(7));
+        }
+        for text in ["ALL", "all", "any", "group_id=all"] {
+            assert_eq!(read_number(text, "group_id", 9), Ok(9));
+        }
+        for text in ["", "x", "-1", "meter=7", "group_id", "group_id7", "4294967296"] {
+            assert!(read_number(text, "group_id", 9).is_err());
+        }
+    }
 }

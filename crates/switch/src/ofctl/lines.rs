@@ -8,7 +8,7 @@ use brimful_openflow::FlowMod;
 use brimful_openflow::wire::Message;
 
 use super::OfctlError;
-use super::commands::Command;
+use super::commands::{Command, Ofctl};
 use crate::files::{read_all, read_text};
 use crate::notice::say;
 use crate::tables::ovs::{self, Known, PortNames};
@@ -65,18 +65,18 @@ impl Kind {
 
 impl Lines {
     /// The lines of a command that changes something; none of others.
-    pub(super) fn of(command: &Command) -> Result<Option<Self>, OfctlError> {
+    pub(super) fn of(asked: &Ofctl) -> Result<Option<Self>, OfctlError> {
         use Command as C;
-        let strictly = |is_strict, strict, usual| Some(if is_strict { strict } else { usual });
-        Ok(Some(match command {
+        let strictly = |strict, usual| Some(if asked.strict { strict } else { usual });
+        Ok(Some(match &asked.command {
             C::AddFlow { lines } => Self::given(lines, None, Kind::Any)?,
             C::AddFlows { file } | C::Bundle { file } => Self::of_file(file, Kind::Any)?,
-            C::ModFlows { line, strict } => {
-                let command = strictly(*strict, "modify_strict", "modify");
+            C::ModFlows { line } => {
+                let command = strictly("modify_strict", "modify");
                 Self::given(std::slice::from_ref(line), command, Kind::Flows)?
             }
-            C::DelFlows { line, strict } => {
-                let command = strictly(*strict, "delete_strict", "delete");
+            C::DelFlows { line } => {
+                let command = strictly("delete_strict", "delete");
                 Self::deleting(line.as_deref(), command, Kind::Flows)?
             }
             C::ReplaceFlows { file } => Self::of_file(file, Kind::Flows)?,

@@ -27,7 +27,7 @@ use crate::notice::say;
 use crate::tables::ovs::{self, Known, METER_ALL, PortNames};
 use crate::tables::{Change, TableError};
 use commands::Command;
-pub use commands::Ofctl;
+pub use commands::{Ofctl, in_order};
 use connection::{Connection, line, unreadable};
 use lines::{Lines, Planned};
 use stream::Place;
@@ -71,7 +71,7 @@ type Done = Result<(), OfctlError>;
 /// In one line.
 pub fn run(asked: &Ofctl, out: &mut (dyn Write + Send)) -> Result<Outcome, OfctlError> {
     // What cannot be read is reported before a connection is made.
-    let lines = Lines::of(&asked.command)?;
+    let lines = Lines::of(asked)?;
     let names_ports = match &lines {
         Some(lines) => lines.name_ports()?,
         None => asked.command.check()?,
@@ -187,24 +187,25 @@ impl Command {
                     out,
                 )
             }
-            Self::DumpGroups { counters } => {
-                ask(switch, Request::GroupDescription, text::group, extensions::groups, out)?;
-                let wanted = Request::Group(Selector { number: GROUP_ALL });
+            Self::DumpGroups { group, counters } => {
+                dump_groups(switch, *group, out)?;
                 if *counters {
-                    list(switch, wanted, text::group_counts, out)
+                    group_counts(switch, *group, out)
                 } else {
                     Ok(())
                 }
             }
-            Self::DumpMeters { counters } => {
-                let all = || Selector { number: METER_ALL };
-                list(switch, Request::MeterConfiguration(all()), text::meter, out)?;
+            Self::DumpGroupStats { group } => group_counts(switch, *group, out),
+            Self::DumpMeters { meter, counters } => {
+                let request = Request::MeterConfiguration(meters(*meter));
+                list(switch, request, text::meter, out)?;
                 if *counters {
-                    list(switch, Request::Meter(all()), text::meter_counts, out)
+                    list(switch, Request::Meter(meters(*meter)), text::meter_counts, out)
                 } else {
                     Ok(())
                 }
             }
+            Self::MeterStats { meter } => list(switch, Request::Meter(meters(*meter)), text::meter_counts, out),
             Self::Monitor { count } => {
                 switch.send(&Message::SetAsync(everything()))?;
                 watch(switch, count.map(NonZeroU64::get), out)
@@ -253,7 +254,11 @@ fn selection(line: Option<&str>, names: PortNames<'_>) -> Result<(FlowMod, Vec<S
 }
 
 fn number_or_any(switch: &mut Connection, text: Option<&str>) -> Result<u32, OfctlError> {
-    text.map_or(Ok(port::ANY), |text| ports::number(switch, text))
+    // ALL is a destination; what counts for all ports is asked with ANY.
+    match text.map(|text| ports::number(switch, text)).transpose()? {
+        None | Some(port::ALL) => Ok(port::ANY),
+        Some(number) => Ok(number),
+    }
 }
 
 fn show(switch: &mut Connection, out: &mut dyn Write) -> Done {
@@ -280,6 +285,29 @@ fn dump_tables(switch: &mut Connection, out: &mut dyn Write) -> Done {
         _ => None,
     })?;
     text::tables(&tables).iter().try_for_each(|line| print(out, line))
+}
+
+/// A switch is asked for all groups: the request has room for one from OpenFlow 1.5 on.
+fn dump_groups(switch: &mut Connection, group: Option<u32>, out: &mut dyn Write) -> Done {
+    let wanted = group.filter(|&group| group != GROUP_ALL);
+    let start = wanted.map_or_else(|| "group_id=".to_owned(), |group| format!("group_id={group},"));
+    let only = |mut lines: Vec<String>| {
+        lines.retain(|line| line.starts_with(&start));
+        lines
+    };
+    let lines = |reply: &Reply| text::group(reply).map(only);
+    let extended = |bytes: &[u8]| extensions::groups(bytes).map(only);
+    ask(switch, Request::GroupDescription, lines, extended, out)
+}
+
+fn group_counts(switch: &mut Connection, group: Option<u32>, out: &mut dyn Write) -> Done {
+    let number = group.unwrap_or(GROUP_ALL);
+    list(switch, Request::Group(Selector { number }), text::group_counts, out)
+}
+
+fn meters(meter: Option<u32>) -> Selector {
+    let number = meter.unwrap_or(METER_ALL);
+    Selector { number }
 }
 
 fn filter_of(wanted: FlowMod) -> FlowFilter {

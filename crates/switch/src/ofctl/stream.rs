@@ -59,7 +59,11 @@ pub(super) enum Place {
 
 impl Place {
     pub(super) fn read(text: &str) -> Result<Self, OfctlError> {
-        let wrong = || OfctlError::Usage(format!("{text:?}: use tcp:HOST:PORT, unix:PATH, or ptcp:PORT to wait"));
+        let wrong = || {
+            OfctlError::Usage(format!(
+                "{text:?}: use tcp:HOST:PORT, unix:PATH, or ptcp:PORT to wait; a bridge of Open vSwitch is unix:/run/openvswitch/NAME.mgmt"
+            ))
+        };
         let endpoint = || Endpoint::read(text).map_err(|_| wrong());
         Ok(match text.split_once(':') {
             Some(("tcp", _)) => Self::Tcp(endpoint()?),

@@ -89,7 +89,7 @@ enum Syntax {
 }
 
 fn main() -> ExitCode {
-    let command = Command::parse();
+    let command = Command::parse_from(ofctl::in_order(env::args_os()));
     match command.other {
         Some(Other::Genflow {
             specification,

@@ -19,7 +19,7 @@ Value = str | int | float | None
 _DIGITS = 20
 """This many may not fit into 64 bits."""
 _OWN = ("__name__", "ifIndex")
-"""Labels that tell one counter of a port from another."""
+"""Labels that distinguish the counters of a port."""
 
 
 class Series(msgspec.Struct):

@@ -161,7 +161,11 @@ WRITTEN = {
     "SNMP exporter, Prometheus": ("a.json", json.dumps(answer(*BOTH)), 7),
     "Prometheus, stale": ("a.json", json.dumps(answer(series("ifOutDiscards", STALE))), 7),
     "Prometheus, rate": ("a.json", json.dumps(answer(series("", POLLS))), "is no counter of an interface"),
-    "Prometheus, mean": ("a.json", json.dumps(answer(series("ifOutDiscards", MEANS))), "a value is no counter"),
+    "Prometheus, mean": (
+        "a.json",
+        json.dumps(answer(series("ifOutDiscards", MEANS))),
+        "a mean or a rate is no counter",
+    ),
     "Prometheus, without the envelope": (
         "a.json",
         lines([[series("ifOutDiscards", part)] for part in (POLLS[:2], POLLS[2:])]),
@@ -254,7 +258,7 @@ WRITTEN = {
     "InfluxDB 1, CSV": ("a.csv", ONE_CSV, 7),
     "InfluxDB, annotated CSV": ("a.csv", ANNOTATED, 7),
     "InfluxDB, pivoted CSV": ("a.csv", WIDE, 7),
-    "InfluxDB, mean": ("a.csv", re.sub(r"(,[0-9]+)\n", r"\1.5\n", WIDE), "a value is no counter"),
+    "InfluxDB, mean": ("a.csv", re.sub(r"(,[0-9]+)\n", r"\1.5\n", WIDE), "a mean or a rate is no counter"),
     "Grafana, CSV": ("a.csv", "Time,edge-1 discards\n2022-01-02 00:00:00,3 pps\n", "it lacks hostname, metric"),
     "collectd, CSV": ("a.csv", "epoch,value\n1641081600.1,3\n", "it lacks hostname, metric, timestamp"),
     "Graphite, Zabbix, netdata, RRDtool": ("a.json", json.dumps(FOREIGN), "write rows with timestamp, device, port"),
@@ -284,6 +288,11 @@ WRITTEN = {
     "Excel, semicolons": ("a.csv", EXCEL.encode("latin-1"), 7),
     "spreadsheets, dates": ("a.csv", table("%m/%d/%Y %H:%M"), "write it like 2026-03-01 00:01:00"),
     "spreadsheets, tabs": ("a.tsv", TABS, 7),
+    "spreadsheets, thousands": (
+        "a.csv",
+        re.sub("(10[0-9])\r", r"\1.000\r", table("%Y-%m-%dT%H:%M:%SZ", delimiter=";")),
+        "discards is no count",
+    ),
     "spreadsheets, doubled": ("a.csv", DOUBLED, 7),
     "programs": (
         "a.csv",

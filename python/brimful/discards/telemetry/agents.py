@@ -38,6 +38,7 @@ _KEYS = re.compile(r"\[([^=\]]+)=([^\]]*)\]")
 _POINT = re.compile(r"((?:\\.|[^\\ ,])+)((?:,(?:\\.|[^\\ ])*)?) (.+?)(?: (-?[0-9]+))?")
 _TAG = re.compile(r"((?:\\.|[^\\,=])+)=((?:\\.|[^\\,])*)")
 _FIELD = re.compile(r'((?:\\.|[^\\,=])+)=("(?:\\.|[^"\\])*"|[^,]*)')
+_FIELDS = re.compile(f"{_FIELD.pattern}(?:,{_FIELD.pattern})*")
 _ESCAPED = re.compile(r"\\([ ,=])")
 
 _FORMS = ({"metrics"}, {"results"}, {"fields", "tags"}, {"values", "tags"}, {"updates"}, {"sync-response"})
@@ -229,7 +230,7 @@ def _points(text: io.BufferedReader, problems: list[Problem]) -> Iterator[Sample
         if not point or point.startswith("#"):
             continue
         match = _POINT.fullmatch(point)
-        if match is None:
+        if match is None or _FIELDS.fullmatch(match[3]) is None:
             problems.append((number, "is no line of InfluxDB: measurement,tags fields time", point[:1000]))
             continue
         tags = {_plain(key): _plain(tag) for key, tag in _TAG.findall(match[2])}

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from brimful.discards.identity import device_in, is_name
 from brimful.discards.schema import Flag
+from brimful.discards.telemetry.cells import are_fractions
 from brimful.discards.telemetry.columns import MISSING, UNIT_REASONS, Decoded, Refused, put, wrong_clocks
 from brimful.discards.telemetry.ports import FEWEST_PAIRS, MOST_PAIRS
 from brimful.discards.telemetry.renames import follow
@@ -211,6 +212,8 @@ def _rows(one: Known, latest_s: float, decoded: Decoded, *, is_later: bool) -> t
     """Make rows of a series, and say what is wrong with it; what is no sample is left out and counted."""
     seconds = np.array([at for at, _ in one.series.values])
     counters = [counter_of(text) for _, text in one.series.values]
+    if -1 in counters and are_fractions([text for _, text in one.series.values]):
+        return empty_rows(0), "holds fractions: a mean or a rate is no counter; save the counter itself"
     taken = np.array([counter is not None and counter >= 0 for counter in counters], bool)
     missing = sum(counter is None for counter in counters)
     if missing:

@@ -104,3 +104,16 @@ def test_a_device_that_starts_again(tmp_path, seed, with_age):
         if with_age or not one.was_set_back(begin, end) or one.shown[end] < one.shown[begin]:
             assert value == one.counted(begin, end)
     assert len(values) >= 3 * (len(moments) - 2 - 6 * len(started))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_device_that_shows_its_counters_late(tmp_path, seed):
+    """Its counters change every 10 or 15 s: totals are right however busy the port is, with each poll in some value."""
+    chance = random.Random(seed)
+    cache, every = chance.choice([(10, 5), (15, 5), (10, 7), (15, 10)])
+    one = history(chance, SECONDS, rate=chance.choice([0.1, 0.3, 0.48]) * 1_250_000_000, start=10**12, bits=64)
+    moments = polled(chance, SECONDS, every=every)
+    found = taken(tmp_path, [seen("ifHCOutOctets", one, moments, cache=cache)])
+    first, last = (moments[place] // cache * cache for place in (0, -1))
+    assert sum(value for *_, value in found) == one.counted(first, last)
+    assert sum(end - begin for _, begin, end, _ in found) == moments[-1] - moments[0]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from brimful.discards.schema import SAMPLES, Flag
 from brimful.discards.telemetry.chains import Tail, counted, is_polled
+from brimful.discards.telemetry.late import put_together
 from brimful.discards.telemetry.rows import (
     ABSOLUTE,
     BIN_US,
@@ -148,8 +149,11 @@ def clean(rows: Rows, tail: Tail, ceilings: NDArray[np.float64], machine: str) -
     if len(polled):
         # The ages of the device are the last rows.
         uptimes = rows[np.searchsorted(rows["metric"], UPTIME) :]
-        start[polled], value[polled], found = counted(rows.take(polled), uptimes, tail, ceilings)
-        flags[polled] |= found
+        polls = rows.take(polled)
+        found = counted(polls, uptimes, tail, ceilings)
+        put_together(polls, *found, ceilings)
+        start[polled], value[polled] = found[:2]
+        flags[polled] |= found[2]
     keep = _one_per_start(rows, start, flags)
     return _table(rows[keep], start[keep], value[keep], flags[keep], ceilings, machine)
 

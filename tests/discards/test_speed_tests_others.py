@@ -51,7 +51,7 @@ def test_a_result_of_ookla_is_a_download_and_an_upload(tmp_path, name, text):
     assert (download["rate_bps"], download["bytes"], download["sending_s"]) == (88e6, 96_000_000, 9.004)
     assert (download["client"], download["test_id"], download["protocol"]) == (
         "198.51.100.7",
-        "ookla-d5ac8c40",
+        "ookla-d5ac8c40-download",
         "ookla",
     )
 

@@ -34,10 +34,13 @@ def put_together(
     ceilings
         What each metric can count in a second at the most, by its code.
     """
+    bare = rows["kind"] == ABSOLUTE
+    if not bare.any():
+        return
     metric, end = rows["metric"], rows["end_us"]
     per_s = ceilings[metric]
     with np.errstate(invalid="ignore"):
-        over = (value > per_s * ((end - start) / 1e6)) & _IS_TRAFFIC[metric] & (rows["kind"] == ABSOLUTE)
+        over = (value > per_s * ((end - start) / 1e6)) & _IS_TRAFFIC[metric] & bare
     for place in np.flatnonzero(over).tolist():
         total, stood_still = value[place], False
         for before in range(place - 1, max(place - 1 - MOST_DIPS, -1), -1):

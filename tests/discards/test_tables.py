@@ -229,3 +229,24 @@ def test_points_and_commas_between_semicolons_are_read_in_one_way_or_not_at_all(
     values = [row["value"] for row in rows_of(tmp_path / "store")]
     assert sum(value for value in values if value is not None) == counted
     assert (summary.bad_lines > 0) == (counted == 0)
+
+
+@pytest.mark.parametrize(
+    ("columns", "ports"),
+    [
+        ("ifName", ["a"]),
+        ("IFDESCR", ["a"]),
+        ("ifAlias", ["a"]),
+        ("ifIndex", ["a"]),
+        ("ifAlias,ifName", ["b"]),
+        ("ifIndex,ifDescr", ["b"]),
+        ("ifName,port", ["b"]),
+    ],
+)
+def test_a_port_has_the_name_that_there_is(tmp_path, columns, ports):
+    names = ",".join("ab"[: columns.count(",") + 1])
+    rows = [f"{MIDNIGHT + 60 * place},edge,{names},tx,{100 + place}\n" for place in range(3)]
+    (tmp_path / "a.csv").write_text(f"timestamp,device,{columns},direction,discards\n" + "".join(rows))
+    summary = put(tmp_path / "store", tmp_path / "a.csv", reading=Reading(counters=True))
+    assert summary.bad_lines == 0
+    assert sorted({row["machine"] for row in rows_of(tmp_path / "store")}) == ports

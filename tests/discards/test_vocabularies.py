@@ -1,5 +1,6 @@
 """What names of counters mean, which are none of a port, and which of two series of one counter is taken."""
 
+import json
 import random
 
 import pytest
@@ -76,6 +77,61 @@ def test_a_field_without_its_path_is_no_counter(path):
     assert meant(full_name("out_discards", path)) is None
 
 
+def test_a_series_without_its_path_is_refused_with_what_to_save(tmp_path):
+    labels = {"__name__": "ifcounters_out_discards", "source": "a", "name": "1"}
+    summary = ingest_answer(tmp_path, answer({"metric": labels, "values": polls(1, 2, 3)}))
+    (reason,) = summary.refused
+    assert reason.endswith("save path, too")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        (
+            "a.json",
+            "".join(
+                json.dumps(
+                    {
+                        "fields": {"out_discards": n, "in_discards": 7, "last_clear": "x"},
+                        "name": "ifcounters",
+                        "tags": {"path": f"openconfig-interfaces:/{COUNTERS}", "name": "1", "source": "a", "host": "t"},
+                        "timestamp": MIDNIGHT + 60 * n,
+                    }
+                )
+                + "\n"
+                for n in range(4)
+            ),
+        ),
+        (
+            "a.csv",
+            "_time,_measurement,_field,_value,path,name,source\n"
+            + "".join(
+                f"2022-01-02T00:0{n}:00Z,x,state/counters/out-discards,{n},/interfaces/interface,1,a\n"
+                for n in range(4)
+            ),
+        ),
+        (
+            "a.csv",
+            "time,path,name,source,out_discards,in_discards\n"
+            + "".join(f"2022-01-02T00:0{n}:00Z,/{COUNTERS},1,a,{n},0\n" for n in range(4)),
+        ),
+        (
+            "a.prom",
+            "".join(
+                f'x_interface_state_counters_out_discards{{name="1",source="a:1"}} {n} {(MIDNIGHT + 60 * n) * 1000}\n'
+                for n in range(4)
+            ),
+        ),
+    ],
+    ids=["Telegraf, JSON", "InfluxDB, annotated", "InfluxDB, pivoted", "gNMIc, OpenMetrics"],
+)
+def test_models_in_files_of_databases(tmp_path, name, content):
+    summary = ingest_answer(tmp_path, content.encode(), name)
+    assert (summary.bad_lines, summary.unreadable_places) == (0, [])
+    assert total(tmp_path / "store", "discards.uplink.tx") == 3
+    assert {row["machine"] for row in rows_of(tmp_path / "store")} == {"1"}
+
+
 def test_what_linux_counts_is_said(tmp_path):
     found = [
         {"metric": {"__name__": f"node_network_transmit_{name}_total", "instance": "h:9100", "device": "eth0"}, **more}
@@ -96,6 +152,16 @@ def test_the_start_of_a_host_decides_what_was_counted(tmp_path):
     boots = {"metric": {"__name__": "node_boot_time_seconds", "instance": "h:9100"}, "values": polls(*starts)}
     ingest_answer(tmp_path, answer(drops, boots))
     assert values(tmp_path / "store", "discards.uplink.tx") == [None, 1, None, 0]
+
+
+def test_replicas_are_said_once(tmp_path):
+    found = [
+        series(name, polls(1, 2, 3, begin=MIDNIGHT + begin), replica=replica)
+        for name in ("ifOutDiscards", "ifInDiscards")
+        for begin, replica in ((0, "a"), (5, "b"))
+    ]
+    (note,) = ingest_answer(tmp_path, answer(*found)).notes
+    assert '{replica="a"} and {replica="b"}' in note
 
 
 def test_unicast_packets_are_better_than_all(tmp_path):

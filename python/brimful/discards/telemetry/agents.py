@@ -23,7 +23,7 @@ from brimful.discards.telemetry.columns import Decoded, Refused
 from brimful.discards.telemetry.seen import Series
 from brimful.discards.telemetry.series import read_series
 from brimful.discards.telemetry.source import Source, UnreadableError
-from brimful.discards.telemetry.vocabularies import full_name, meaning_of
+from brimful.discards.telemetry.vocabularies import FRONTS, full_name, meaning_of
 from brimful.discards.texts import decoded
 from brimful.discards.times import DOUBTFUL, parse_local
 
@@ -126,7 +126,9 @@ def _is_table(text: io.BufferedReader) -> bool:
         names = {name.strip() for name in table_texts.fields(header.strip(), table_texts.delimiter_of(header))}
         if {"_time", "_value", "_field"} <= names:
             return True
-        if names & set(_TIMES) and any(_is_counter(name) for name in names):
+        # The front of a name may be in the rows.
+        fronts = FRONTS if names & {"path", "tags"} else ("",)
+        if names & set(_TIMES) and any(_is_counter(full_name(name, front)) for name in names for front in fronts):
             return True
     return False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 import msgspec
@@ -23,6 +24,10 @@ from brimful.discards.times import IN_PARTS, unix_parts
 
 _UPTIMES = ("sysUpTime", "hrSystemUptime", "node_boot_time_seconds")
 """Hundredths of a second since the start; the last, since 1970 until it."""
+_LEAF = re.compile(r"(?:^|[_/])(?:in|out)[-_](?:octets|(?:unicast[-_])?pkts|discards)$")
+_NO_PATH = (
+    "does not say by its name or a label path whether it counts for a port, a subinterface or a queue: save path, too"
+)
 _NO_COUNTER = "is no counter of an interface; save ifHCOutOctets and its like themselves, not their rate"
 
 
@@ -90,7 +95,7 @@ def _identify(number: int, series: Series) -> Known | str:
     labels["__name__"] = full_name(labels.get("__name__", ""), labels.get("path", ""))
     meaning = meaning_of(labels["__name__"])
     if meaning is None:
-        return _NO_COUNTER
+        return _NO_PATH if _LEAF.search(labels["__name__"]) else _NO_COUNTER
     device, port = place_of(labels)
     for what, name, names in (
         ("device", device, meaning.vocabulary.devices),

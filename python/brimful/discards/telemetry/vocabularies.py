@@ -143,6 +143,8 @@ VOCABULARIES = (
     ),
 )
 
+FRONTS = ("interface/state/counters", "interface/statistics", "interface/latest/generic-counters")
+"""What may stand in a tag, before names of models."""
 NAMING_PORTS = frozenset(label for vocabulary in VOCABULARIES for label in vocabulary.ports) | {"ifAlias"}
 """Labels by which two ports of a device may differ."""
 

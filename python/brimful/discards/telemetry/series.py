@@ -115,6 +115,8 @@ def _identify(number: int, series: Series) -> Known | str:
 
 
 def _is_of_two(values: list[tuple[float, Value]]) -> bool:
+    if len({at for at, _ in values}) == len(values):
+        return False
     at_once: dict[float, set[Value]] = {}
     for at, value in values:
         at_once.setdefault(at, set()).add(value)

@@ -54,13 +54,18 @@ def cleaned(rows, tail, ceilings):
         _judge(polls, chains, _starts_of_device(uptimes), ceilings)
         if not _undo_dips(chains):
             break
-    found = {id(poll.row): poll for poll in polls}
+    told = {
+        id(poll.row): list(_told(poll, chain, ceilings[metric])) for metric, chain in chains.items() for poll in chain
+    }
+    for metric, chain in chains.items():
+        if METRICS[metric].split(".")[1] in {"octets", "unicast"}:
+            _put_together(chain, told, ceilings[metric])
     out = []
     for row in rows:
         metric, end = row["metric"], row["end_us"]
         flags, start, value, counter, reported = row["flags"], row["start_us"], row["value"], None, None
         if row["kind"] != FIXED:
-            start, value, more = _told(found[id(row)], chains[metric], ceilings[metric])
+            start, value, more = told[id(row)]
             flags |= more
             if row["kind"] != SINCE:
                 counter = row["counter"]
@@ -278,6 +283,27 @@ def _told(poll, chain, ceiling):
     if value > TWO53:
         return poll.start, None, flags | Flag.CEILING
     return poll.start, value, flags
+
+
+def _put_together(chain, told, ceiling):
+    """Find what is too much for its time, and was counted in that of polls before in which nothing was."""
+    for place, poll in enumerate(chain):
+        start, value, flags = told[id(poll.row)]
+        if poll.row["kind"] != ABSOLUTE or value is None or value <= ceiling * ((poll.end - start) / 1e6):
+            continue
+        for first in range(place - 1, max(-1, place - 6), -1):
+            run = [(one, *told[id(one.row)]) for one in chain[first : place + 1]]
+            if any(value is None for _, _, value, _ in run):
+                break
+            if any(before[0].end != after[1] for before, after in itertools.pairwise(run)):
+                break
+            total = sum(float(value) for _, _, value, _ in run)
+            none = any(value == 0 for _, _, value, _ in run[:-1])
+            if none and total <= ceiling * ((poll.end - run[0][1]) / 1e6):
+                told[id(poll.row)] = [run[0][1], total, flags | Flag.MISSED_POLL]
+                for one, _, _, flags_ in run[:-1]:
+                    told[id(one.row)] = [one.end - 1, None, flags_ | Flag.DIP]
+                break
 
 
 def _unique_starts(rows):

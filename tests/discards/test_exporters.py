@@ -76,6 +76,52 @@ TWICE = [series("ifOutDiscards", POLLS), series("ifOutDiscards", POLLS, replica=
 RENAMED = [
     series("ifOutDiscards", part, ifName=name, ifIndex="7") for part, name in ((POLLS[:2], "a"), (POLLS[2:], "b"))
 ]
+TWO_PORTS = [
+    series("ifOutDiscards", POLLS),
+    series("ifOutDiscards", [[at, str(int(count) + 7)] for at, count in POLLS], vdc="2"),
+]
+COUNTERS = "/interfaces/interface/state/counters"
+
+
+def linux(name, **labels):
+    return {"metric": {"__name__": name, "instance": "leaf1:9100", "device": "swp1"} | labels, "values": POLLS}
+
+
+def modelled(counter, **labels):
+    """Give a series as gNMIc and Telegraf expose what they got by gNMI."""
+    of_collector = {"instance": "collector:9804", "source": "leaf1:57400"}
+    return {"metric": {"__name__": counter} | of_collector | labels, "values": POLLS}
+
+
+def events(path, **tags):
+    tags = {"interface_name": "Ethernet1", "source": "leaf1:57400", "subscription-name": "sub1"} | tags
+    return [
+        {"name": "sub1", "timestamp": (MIDNIGHT + 60 * n) * 10**9, "tags": tags, "values": {path: str(count)}}
+        for n, count in enumerate(COUNTED)
+    ]
+
+
+def notifications():
+    """Give what ``gnmic subscribe`` prints: counters one by one, and as a whole."""
+    for n, count in enumerate(COUNTED):
+        at = {"source": "leaf1:57400", "subscription-name": "default", "timestamp": (MIDNIGHT + 60 * n) * 10**9}
+        path = "interfaces/interface[name=Ethernet1/1]/state/counters"
+        whole = {"in-discards": "9", "out-discards": str(count)} if n % 2 else {"in-octets": "9"}
+        values = {"interfaces/interface/state/counters": whole}
+        yield at | {"updates": [{"Path": path, "values": values}]}
+        yield at | {
+            "prefix": "openconfig:interfaces/interface[name=Ethernet1/1]",
+            "updates": [{"Path": "state/counters/out-discards", "values": {"state/counters/out-discards": count}}],
+        }
+        yield {"sync-response": True}
+
+
+def points(front, field):
+    return "".join(
+        f"{front} {field}={count}i,other=5i {(MIDNIGHT + 60 * n) * 10**9}\n" for n, count in enumerate(COUNTED)
+    )
+
+
 VECTOR = {"status": "success", "data": {"resultType": "vector", "result": []}}
 
 EXPORTED = [
@@ -115,15 +161,86 @@ WRITTEN = {
     "SNMP exporter, Prometheus": ("a.json", json.dumps(answer(*BOTH)), 7),
     "Prometheus, stale": ("a.json", json.dumps(answer(series("ifOutDiscards", STALE))), 7),
     "Prometheus, rate": ("a.json", json.dumps(answer(series("", POLLS))), "is no counter of an interface"),
-    "Prometheus, mean": ("a.json", json.dumps(answer(series("ifOutDiscards", MEANS))), "a value is no counter"),
+    "Prometheus, mean": (
+        "a.json",
+        json.dumps(answer(series("ifOutDiscards", MEANS))),
+        "a mean or a rate is no counter",
+    ),
     "Prometheus, without the envelope": (
         "a.json",
         lines([[series("ifOutDiscards", part)] for part in (POLLS[:2], POLLS[2:])]),
         7,
     ),
     "Prometheus, instant": ("a.json", json.dumps(VECTOR), "save the answer of /api/v1/query_range"),
-    "Prometheus, two replicas": ("a.json", json.dumps(answer(*TWICE)), '{replica=""} and {replica="b"}'),
+    "Prometheus, two replicas": ("a.json", json.dumps(answer(*TWICE)), 7),
+    "Prometheus, two ports": ("a.json", json.dumps(answer(*TWO_PORTS)), '{vdc=""} and {vdc="2"}'),
     "Prometheus, renamed port": ("a.json", json.dumps(answer(*RENAMED)), 7),
+    "SNMP exporter, no ifName": (
+        "a.json",
+        json.dumps(answer(series("ifOutDiscards", POLLS, ifName="", ifAlias="to the core"))),
+        7,
+    ),
+    "node_exporter": ("a.json", json.dumps(answer(linux("node_network_transmit_drop_total"))), 7),
+    "node_exporter, sockets": (
+        "a.json",
+        json.dumps(answer(linux("node_netstat_Udp_RcvbufErrors"), linux("node_softnet_dropped_total", cpu="0"))),
+        "is no counter of an interface",
+    ),
+    "Telegraf, net": ("a.lp", points("net,host=leaf1,interface=swp1", "drop_out"), 7),
+    "gNMIc, events": ("a.json", json.dumps(events(f"{COUNTERS}/out-discards"), indent=1), 7),
+    "gNMIc, notifications": ("a.json", "".join(json.dumps(one, indent=1) + "\n" for one in notifications()), 7),
+    "gNMIc, Prometheus": (
+        "a.json",
+        json.dumps(answer(modelled("interfaces_interface_state_counters_out_discards", interface_name="Ethernet1"))),
+        7,
+    ),
+    "gNMIc, subinterfaces": (
+        "a.json",
+        json.dumps(events("/interfaces/interface/subinterfaces/subinterface/state/counters/out-discards")),
+        "has no counters of interfaces",
+    ),
+    "gNMIc, SR Linux": ("a.json", json.dumps(events("/interface/statistics/out-discarded-packets")), 7),
+    "Telegraf, gNMI": (
+        "a.lp",
+        points(f"ifcounters,path=openconfig-interfaces:{COUNTERS},host=h,name=Ethernet1,source=leaf1", "out_discards"),
+        7,
+    ),
+    "Telegraf, gNMI, Prometheus": (
+        "a.json",
+        json.dumps(answer(modelled("ifcounters_out_discards", name="Ethernet1", path=COUNTERS))),
+        7,
+    ),
+    "Telegraf, gNMI, IOS XE": (
+        "a.lp",
+        points(
+            "a,name=Gi1,source=leaf1,path=Cisco-IOS-XE-interfaces-oper:interfaces/interface/statistics", "out_discards"
+        ),
+        7,
+    ),
+    "Telegraf, gNMI, IOS XR": (
+        "a.lp",
+        points(
+            "a,interface_name=Te0/0/0/1,source=leaf1,path=Cisco-IOS-XR-infra-statsd-oper:infra-statistics/interfaces/"
+            "interface/latest/generic-counters",
+            "output_drops",
+        ),
+        7,
+    ),
+    "Telegraf, JTI": (
+        "a.lp",
+        points("/interfaces/,device=leaf1,host=h,/interfaces/interface/@name=xe-0/0/1", f"{COUNTERS}/out-discards"),
+        7,
+    ),
+    "junos_exporter, cisco_exporter": (
+        "a.json",
+        json.dumps(answer(modelled("junos_interface_transmit_drops", target="leaf1", name="xe-0/0/1"))),
+        7,
+    ),
+    "show interfaces": (
+        "a.json",
+        json.dumps({"interfaces": {"Ethernet1": {"interfaceCounters": {"outDiscards": 7}}}}),
+        "write rows with timestamp, device, port",
+    ),
     "promtool, dump": (
         "a.prom",
         "".join(exposed('{__name__="ifOutDiscards", instance="e:1", ifName="a\\"b"}', 1000)),
@@ -141,7 +258,7 @@ WRITTEN = {
     "InfluxDB 1, CSV": ("a.csv", ONE_CSV, 7),
     "InfluxDB, annotated CSV": ("a.csv", ANNOTATED, 7),
     "InfluxDB, pivoted CSV": ("a.csv", WIDE, 7),
-    "InfluxDB, mean": ("a.csv", re.sub(r"(,[0-9]+)\n", r"\1.5\n", WIDE), "a value is no counter"),
+    "InfluxDB, mean": ("a.csv", re.sub(r"(,[0-9]+)\n", r"\1.5\n", WIDE), "a mean or a rate is no counter"),
     "Grafana, CSV": ("a.csv", "Time,edge-1 discards\n2022-01-02 00:00:00,3 pps\n", "it lacks hostname, metric"),
     "collectd, CSV": ("a.csv", "epoch,value\n1641081600.1,3\n", "it lacks hostname, metric, timestamp"),
     "Graphite, Zabbix, netdata, RRDtool": ("a.json", json.dumps(FOREIGN), "write rows with timestamp, device, port"),
@@ -171,6 +288,11 @@ WRITTEN = {
     "Excel, semicolons": ("a.csv", EXCEL.encode("latin-1"), 7),
     "spreadsheets, dates": ("a.csv", table("%m/%d/%Y %H:%M"), "write it like 2026-03-01 00:01:00"),
     "spreadsheets, tabs": ("a.tsv", TABS, 7),
+    "spreadsheets, thousands": (
+        "a.csv",
+        re.sub("(10[0-9])\r", r"\1.000\r", table("%Y-%m-%dT%H:%M:%SZ", delimiter=";")),
+        "discards is no count",
+    ),
     "spreadsheets, doubled": ("a.csv", DOUBLED, 7),
     "programs": (
         "a.csv",

@@ -1,11 +1,13 @@
 """The table of loaders: what it names is there, and each row reads what it recognises."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 from brimful.discards.telemetry import catalogue
 from brimful.discards.telemetry.source import UnreadableError
-from telemetry import MIDNIGHT, put
+from telemetry import MIDNIGHT, content, line2, put
 from test_formats_in_use import RAW
 from test_prometheus import GOOD, answer, series
 
@@ -38,3 +40,15 @@ def test_a_file_that_no_row_recognises_is_named(tmp_path, monkeypatch):
         catalogue.loader_of(tmp_path / "a.json")
     (problem,) = put(tmp_path / "store", tmp_path / "a.json").unreadable_places
     assert problem == f"{tmp_path}/a.json: holds nothing that a file of such a name may hold"
+
+
+def test_archives_of_switches_are_read_without_pandas(tmp_path):
+    """Importing it takes as long as reading a day of two machines."""
+    (tmp_path / "a-switch.jsonl").write_bytes(content(line2("switch.discards.uplink.tx", [(MIDNIGHT, 3, 103)])))
+    program = (
+        "import sys\nfrom brimful.cli import main\n"
+        f"sys.argv = ['brimful', 'discards', 'ingest', '--store', {str(tmp_path / 'store')!r}, '{tmp_path}']\n"
+        "try:\n    main()\nexcept SystemExit as ended:\n    assert not ended.code\n"
+        "assert 'pandas' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)

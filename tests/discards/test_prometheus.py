@@ -90,8 +90,15 @@ def test_ranges_saved_one_after_the_other_are_one(tmp_path):
             series("up", GOOD),
             "is no counter of an interface; save ifHCOutOctets and its like themselves, not their rate",
         ),
-        (series("ifOutErrors", GOOD, instance=""), "has no label instance, or none of ifName, ifDescr, ifIndex"),
-        (series("ifOutErrors", GOOD, ifName=""), "has no label instance, or none of ifName, ifDescr, ifIndex"),
+        (
+            series("ifOutErrors", GOOD, instance=""),
+            "has no label that names its device in short: none of agent_host, instance, source, sysName, hostname, "
+            "device, host",
+        ),
+        (
+            series("ifOutErrors", GOOD, ifName=""),
+            "has no label that names its port in short: none of ifName, ifDescr, ifIndex, ifAlias",
+        ),
         (series("ifOutErrors", GOOD, scope="x"), "scope is neither uplink nor local"),
         (series("ifOutErrors", []), "has no samples"),
         (series("ifOutErrors", [[MIDNIGHT, "-1"]]), "a value is no counter: left out"),

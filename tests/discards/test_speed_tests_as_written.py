@@ -65,7 +65,9 @@ def test_both_ways_at_once_are_refused_in_versions_that_do_not_say_so(tmp_path, 
     document = iperf3()
     store, summary = logged(tmp_path, json.dumps(document | {"end": document["end"] | end}))
     assert summary.tests == 0
-    assert quarantined(store) == ["is a result of iperf3 over UDP or in both directions at once"]
+    assert quarantined(store) == [
+        "is a result of iperf3 in both directions at once: test one after the other, with --reverse"
+    ]
 
 
 def test_streams_of_one_direction_are_one_test(tmp_path):

@@ -208,3 +208,45 @@ def test_bad_rows_of_the_flat_table(tmp_path):
     text = (tmp_path / "store" / "quarantine.jsonl").read_text()
     assert '"line": 4' in text
     assert "nonsense" in text
+
+
+@pytest.mark.parametrize(
+    ("written", "counted"),
+    [
+        (["1.000", "1.100", "12.500"], 0),
+        (["1,000", "1,100", "12,500"], 0),
+        (["12,000", "13,000", "14,000"], 0),
+        (["998", "1.000", "1.002"], 0),
+        (["900,000", "1000,000", "1200,000"], 300),
+        (["9,0", "10,0", "12,0"], 3),
+        (["0,5", "1,0", "1,5", "2,0", "2,5"], 0),
+    ],
+)
+def test_points_and_commas_between_semicolons_are_read_in_one_way_or_not_at_all(tmp_path, written, counted):
+    rows = [f"{MIDNIGHT + 60 * place};edge;1;tx;{one}\n" for place, one in enumerate(written)]
+    (tmp_path / "a.csv").write_text("timestamp;device;port;direction;discards\n" + "".join(rows))
+    summary = put(tmp_path / "store", tmp_path / "a.csv", reading=Reading(counters=True))
+    values = [row["value"] for row in rows_of(tmp_path / "store")]
+    assert sum(value for value in values if value is not None) == counted
+    assert (summary.bad_lines > 0) == (counted == 0)
+
+
+@pytest.mark.parametrize(
+    ("columns", "ports"),
+    [
+        ("ifName", ["a"]),
+        ("IFDESCR", ["a"]),
+        ("ifAlias", ["a"]),
+        ("ifIndex", ["a"]),
+        ("ifAlias,ifName", ["b"]),
+        ("ifIndex,ifDescr", ["b"]),
+        ("ifName,port", ["b"]),
+    ],
+)
+def test_a_port_has_the_name_that_there_is(tmp_path, columns, ports):
+    names = ",".join("ab"[: columns.count(",") + 1])
+    rows = [f"{MIDNIGHT + 60 * place},edge,{names},tx,{100 + place}\n" for place in range(3)]
+    (tmp_path / "a.csv").write_text(f"timestamp,device,{columns},direction,discards\n" + "".join(rows))
+    summary = put(tmp_path / "store", tmp_path / "a.csv", reading=Reading(counters=True))
+    assert summary.bad_lines == 0
+    assert sorted({row["machine"] for row in rows_of(tmp_path / "store")}) == ports

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 MAX_NAME_LENGTH = 80
 DEVICE_LABELS = ("agent_host", "instance", "source", "sysName", "hostname", "device", "host")
 """What names the device, the best first: of what an agent exports, ``instance`` and ``host`` are often the agent."""
-PORT_LABELS = ("ifName", "ifDescr", "ifIndex")
+PORT_LABELS = ("ifName", "ifDescr", "ifIndex", "ifAlias")
 """What distinguishes the ports of a device, the best first: an index may change when the device starts again."""
 _BRACKETED = re.compile(r"\[([0-9A-Fa-f:.%\w]+)\](?::[0-9]+)?")
 _WITH_PORT = re.compile(r"([^:\[\]]+):[0-9]+")

@@ -17,7 +17,8 @@ NOTHING = frozenset(
     ("", "nan", "-nan", "null", "none", "\\n", "na", "n/a", "#n/a", "-", "<nil>", "nil", "undefined", "u")
 )
 """How databases, programs and people write that there is no value, in small letters."""
-_EMPTY = pa.array(["", "NULL", "null", "\\N", "None", "NaN", "nan", "N/A"])
+# No array: to make the first one from a list, Arrow imports pandas.
+_EMPTY = ("", "NULL", "null", "\\N", "None", "NaN", "nan", "N/A")
 _WHOLE = r"^-?[0-9]{1,18}$"
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$|^(?i:nan)$"
 _LARGEST_EXACT = 2.0**53
@@ -49,7 +50,8 @@ def texts(column: pa.Array) -> Values:
         column = whole.values
     words = _valid(column) if is_text(column.type) else pc.cast(column, pa.string(), safe=False)
     trimmed = pc.utf8_trim_whitespace(words)
-    return Values(_null_where(trimmed, pc.is_in(trimmed, value_set=_EMPTY)), np.zeros(len(column), dtype=bool))
+    is_empty = pc.is_in(trimmed, value_set=pa.array(_EMPTY))
+    return Values(_null_where(trimmed, is_empty), np.zeros(len(column), dtype=bool))
 
 
 def is_text(kind: pa.DataType) -> bool:

@@ -10,12 +10,13 @@ import numpy as np
 import pyarrow as pa
 
 from brimful.discards.json_texts import documents, without_nan
-from brimful.discards.speed_tests import iperf3, ndt
+from brimful.discards.speed_tests import iperf3, ndt, ookla
 from brimful.discards.speed_tests.mapping import Mapping, choose_mappings, missing_columns
 from brimful.discards.speed_tests.rows import Server, SpeedTest, Tally
 from brimful.discards.speed_tests.tables import read_table
 
 BATCH_ROWS = 20_000
+_OTHERS = ("timestamp", "download", "upload", "interface", "result", "intervals", "succeeded")
 
 
 class Document(ndt.Result):
@@ -28,6 +29,15 @@ class Document(ndt.Result):
     start: iperf3.Start | None = None
     end: iperf3.End | None = None
     error: str | None = None
+    # Of Ookla and others; tables have columns of these names, too, with anything in them.
+    type: Any = None
+    timestamp: Any = None
+    download: Any = None
+    upload: Any = None
+    interface: Any = None
+    result: Any = None
+    intervals: Any = None
+    succeeded: Any = None
 
 
 # Exports of BigQuery write whole numbers of 64 bits as text.
@@ -51,7 +61,7 @@ def read_documents(
     Rows of tables are recognised by their names, or by ``mappings``.
     """
     rows = _Rows(mappings, server, tally, member, zone)
-    for number, text in iperf3.joined(documents(file, lines_alone=lines_alone)):
+    for number, text in iperf3.joined(ookla.without_progress(documents(file, lines_alone=lines_alone))):
         if text is None:
             tally.results += 1
             tally.reject("is too large for one result; write one a line", member=member)
@@ -152,4 +162,10 @@ def _tests_of(document: Document, server: Server | None) -> list[SpeedTest]:
         return iperf3.tests_of(document.start, document.end, document.error, server)
     if document.a is not None or document.raw is not None:
         return ndt.tests_of_row(document.a, document.raw, document.server, document.client, server)
+    others = {name: getattr(document, name) for name in _OTHERS}
+    if document.type == "result" and document.result is not None:
+        return ookla.tests_of(others, server)
+    reason = ookla.other(others)
+    if reason is not None:
+        raise ndt.ResultError(reason)
     return ndt.tests_of(document, server)

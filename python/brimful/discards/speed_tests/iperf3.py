@@ -137,8 +137,13 @@ def tests_of(start: Start, end: End | None, error: str | None, server: Server | 
     if plan is None or start.timestamp is None or end is None:
         message = "is no result of a known speed test"
         raise ResultError(message)
-    if plan.protocol != "TCP" or plan.bidir or _is_both_ways(end):
-        message = "is a result of iperf3 over UDP or in both directions at once"
+    if plan.protocol != "TCP":
+        message = (
+            f"is a result of iperf3 over {plan.protocol}, whose rate is set, not found: leave out --udp and --sctp"
+        )
+        raise ResultError(message)
+    if plan.bidir or _is_both_ways(end):
+        message = "is a result of iperf3 in both directions at once: test one after the other, with --reverse"
         raise ResultError(message)
     if not any(one is not None and one.seconds for one in (end.sum_sent, end.sum_received)):
         # It ended, for whatever reason, before anything was counted.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Collection, Iterator
 from typing import BinaryIO, NamedTuple
 
@@ -23,6 +24,9 @@ BLOCK_BYTES = 1 << 23
 """Of a CSV file that are parsed at a time."""
 BATCH_ROWS = 50_000
 MAX_LINE_BYTES = 1 << 20
+_IPERF_2 = re.compile(r"[0-9]{14}(?:[.+-][0-9.+-]*)?")
+_IPERF_2_COLUMNS = 9
+"""It has no header: its first line begins with a time."""
 
 
 class Block(NamedTuple):
@@ -47,6 +51,13 @@ def read_csv(
     if not layout.names:
         tally.results += 1
         tally.empty += 1
+        return
+    if _IPERF_2.fullmatch(layout.names[0]) and len(layout.names) >= _IPERF_2_COLUMNS:
+        tally.results += 1
+        tally.reject(
+            "is CSV of iperf 2, which says neither the direction nor the zone of its times: use iperf3 --json",
+            member=member,
+        )
         return
     twice = {name for name in layout.names if layout.names.count(name) > 1}
     layout = layout._replace(names=table_texts.each_once(layout.names))

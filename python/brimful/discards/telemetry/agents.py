@@ -1,7 +1,7 @@
 """Counters of interfaces as agents and their databases write them, turned into series of Prometheus.
 
-Telegraf's JSON (polls, or ``metrics`` in a list), InfluxDB's line protocol, answers and CSV (annotated: ``_time``,
-``_field``, ``_value``), and tables with a column for each counter that is named as in IF-MIB.
+Telegraf's JSON (polls, or ``metrics`` in a list), gNMIc's events and notifications, InfluxDB's line protocol, answers
+and CSV (annotated: ``_time``, ``_field``, ``_value``), and tables with a column for each counter.
 """
 
 from __future__ import annotations
@@ -21,21 +21,28 @@ from brimful.discards.compression import bare_name, uncompressed
 from brimful.discards.json_texts import documents, first_object
 from brimful.discards.telemetry.columns import Decoded, Refused
 from brimful.discards.telemetry.seen import Series
-from brimful.discards.telemetry.series import COUNTER, PAUSES, read_series
+from brimful.discards.telemetry.series import read_series
 from brimful.discards.telemetry.source import Source, UnreadableError
+from brimful.discards.telemetry.vocabularies import FRONTS, full_name, meaning_of
 from brimful.discards.texts import decoded
 from brimful.discards.times import DOUBTFUL, parse_local
 
 _TIMES = ("_time", "time", "timestamp")
 _NOT_TAGS = {*_TIMES, "_value", "_field", "_start", "_stop", "_measurement", "result", "table", ""}
-_COUNTERS = re.compile(f"{COUNTER.pattern}|{PAUSES.pattern}|sysUpTime")
 _HEADER_WITHIN = 10
 """Lines."""
-_NONE = "has no counters of interfaces with the names of IF-MIB, such as ifOutDiscards"
+_NONE = "has no counters of interfaces with a name that is known, such as ifOutDiscards or .../counters/out-discards"
+_KEY = re.compile(r"([^/\[\]]+)((?:\[[^=\]]+=[^\]]*\])+)")
+_KEYS = re.compile(r"\[([^=\]]+)=([^\]]*)\]")
+"""Of an element of a path, like ``interface[name=Ethernet1]``."""
 _POINT = re.compile(r"((?:\\.|[^\\ ,])+)((?:,(?:\\.|[^\\ ])*)?) (.+?)(?: (-?[0-9]+))?")
 _TAG = re.compile(r"((?:\\.|[^\\,=])+)=((?:\\.|[^\\,])*)")
 _FIELD = re.compile(r'((?:\\.|[^\\,=])+)=("(?:\\.|[^"\\])*"|[^,]*)')
+_FIELDS = re.compile(f"{_FIELD.pattern}(?:,{_FIELD.pattern})*")
 _ESCAPED = re.compile(r"\\([ ,=])")
+
+_FORMS = ({"metrics"}, {"results"}, {"fields", "tags"}, {"values", "tags"}, {"updates"}, {"sync-response"})
+"""Keys by which a document is one of these."""
 
 Sample = tuple[dict[str, str], str, str, str]
 """Labels, name of the counter, time and value."""
@@ -56,7 +63,7 @@ def recognises(path: Path) -> bool:
         if ".csv" in (name := bare_name(path.name)) or ".tsv" in name:
             return _is_table(_text_of(WholeLines(stream)))
         found = first_object(stream) or {}
-        return "metrics" in found or "results" in found or {"fields", "tags"} <= found.keys()
+        return any(keys <= found.keys() for keys in _FORMS)
 
 
 def read_agents(source: Source) -> Iterator[Decoded]:
@@ -119,7 +126,9 @@ def _is_table(text: io.BufferedReader) -> bool:
         names = {name.strip() for name in table_texts.fields(header.strip(), table_texts.delimiter_of(header))}
         if {"_time", "_value", "_field"} <= names:
             return True
-        if names & set(_TIMES) and any(_COUNTERS.fullmatch(name) for name in names):
+        # The front of a name may be in the rows.
+        fronts = FRONTS if names & {"path", "tags"} else ("",)
+        if names & set(_TIMES) and any(_is_counter(full_name(name, front)) for name in names for front in fronts):
             return True
     return False
 
@@ -144,11 +153,18 @@ def _table(text: io.BufferedReader, _problems: list[Problem]) -> Iterator[Sample
         row |= dict(_TAG.findall(row.pop("tags", "")))
         at = next((row[name] for name in _TIMES if row.get(name)), "")
         if "_field" in row:
-            yield row, row["_field"], at, row.get("_value", "")
+            name = full_name(row["_field"], row.get("path", ""), row.get("_measurement", ""))
+            yield row, name, at, row.get("_value", "")
         else:
-            tags = {name: cell for name, cell in row.items() if not _COUNTERS.fullmatch(name)}
-            for name in row.keys() - tags.keys():
-                yield tags, name, at, row[name]
+            yield from _row(row, row.get("name", ""), at)
+
+
+def _row(row: dict[str, str], measurement: str, at: str) -> Iterator[Sample]:
+    """Give the counters in a row of a table, of which all other columns are tags."""
+    names = {column: full_name(column, row.get("path", ""), measurement) for column in row}
+    tags = {column: cell for column, cell in row.items() if not _is_counter(names[column])}
+    for column in row.keys() - tags.keys():
+        yield tags, names[column], at, row[column]
 
 
 def _documents(text: io.BufferedReader, problems: list[Problem]) -> Iterator[Sample]:
@@ -171,18 +187,43 @@ def _polls(found: Any) -> Iterator[Sample]:  # noqa: ANN401  # Of any form: a wr
     elif "results" in found:
         for series in (one for result in found["results"] for one in result.get("series", [])):
             for values in series["values"]:
-                row = dict(zip(series["columns"], values, strict=True))
-                tags = {name: str(cell) for name, cell in row.items() if not _COUNTERS.fullmatch(name)}
-                yield from _counters_of(tags | series.get("tags", {}), row, row["time"])
+                row = dict(zip(series["columns"], map(str, values), strict=True)) | series.get("tags", {})
+                yield from _row(row, series.get("name", ""), row["time"])
+    elif "updates" in found:
+        yield from _notified(found)
     else:
         tags = {str(key): str(tag) for key, tag in (found.get("tags") or {}).items()}
-        yield from _counters_of(tags, found.get("fields") or {}, found.get("timestamp", ""))
+        for field, value in (found.get("fields") or found.get("values") or {}).items():
+            name = full_name(field, tags.get("path", ""), found.get("name", ""))
+            if _is_counter(name):
+                yield tags, name, str(found.get("timestamp", "")), str(value)
 
 
-def _counters_of(tags: dict[str, str], row: dict[str, Any], at: object) -> Iterator[Sample]:
-    for name, value in row.items():
-        if _COUNTERS.fullmatch(name):
-            yield tags, name, str(at), str(value)
+def _notified(found: dict[str, Any]) -> Iterator[Sample]:
+    """Give the counters in a notification of gNMI, whose paths hold the keys: ``interface[name=Ethernet1]``."""
+    at = str(found.get("timestamp") or found.get("time", ""))
+    prefix = found.get("prefix") or ""
+    for update in found["updates"]:
+        tags = {"source": str(found.get("source", ""))}
+        for element, keys in _KEY.findall(f"{prefix}/{update['Path']}"):
+            tags |= {f"{element.rpartition(':')[2]}_{key}": value for key, value in _KEYS.findall(keys)}
+        front = _KEYS.sub("", prefix)
+        for name, value in _leaves(update.get("values") or {}, front):
+            if _is_counter(name):
+                yield tags, name, at, str(value)
+
+
+def _leaves(values: dict[str, Any], front: str) -> Iterator[tuple[str, object]]:
+    for name, value in values.items():
+        path = f"{front}/{name}"
+        if isinstance(value, dict):
+            yield from _leaves(value, path)
+        else:
+            yield path, value
+
+
+def _is_counter(name: str) -> bool:
+    return meaning_of(name) is not None or name == "sysUpTime"
 
 
 def _points(text: io.BufferedReader, problems: list[Problem]) -> Iterator[Sample]:
@@ -191,13 +232,13 @@ def _points(text: io.BufferedReader, problems: list[Problem]) -> Iterator[Sample
         if not point or point.startswith("#"):
             continue
         match = _POINT.fullmatch(point)
-        if match is None:
+        if match is None or _FIELDS.fullmatch(match[3]) is None:
             problems.append((number, "is no line of InfluxDB: measurement,tags fields time", point[:1000]))
             continue
         tags = {_plain(key): _plain(tag) for key, tag in _TAG.findall(match[2])}
         for key, value in _FIELD.findall(match[3]):
-            name = match[1] if key == "value" else _plain(key)
-            if _COUNTERS.fullmatch(name):
+            name = match[1] if key == "value" else full_name(_plain(key), tags.get("path", ""), _plain(match[1]))
+            if _is_counter(name):
                 yield tags, name, match[4] or "", value.strip('"').rstrip("iu")
 
 

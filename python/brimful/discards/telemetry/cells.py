@@ -5,6 +5,8 @@ from __future__ import annotations
 import decimal
 import enum
 import math
+import re
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -56,13 +58,28 @@ def counts_of(
         none = np.zeros(len(column), bool)
         return filled(whole), present(whole), none, none.astype(np.uint64)
     exact = _EXACT.get(column.type, 2**64)
-    parsed = [
-        _NO_COUNT if isinstance(cell, float) and abs(cell) > exact else _count(cell) for cell in column.to_pylist()
-    ]
+    cells = column.to_pylist()
+    parsed = [_NO_COUNT if isinstance(cell, float) and abs(cell) > exact else _count(cell) for cell in cells]
+    if _NO_COUNT in parsed and are_fractions(cells):
+        parsed = [one if one is None else _NO_COUNT for one in parsed]
+    elif _may_be_grouped(cells):
+        parsed = [_NO_COUNT if _GROUPED.fullmatch(str(cell)) else one for cell, one in zip(cells, parsed, strict=True)]
     number = np.array([0 if one is None or one is _NO_COUNT else max(one, 0) for one in parsed], np.uint64)
     debt = np.array([0 if one is None or one is _NO_COUNT else max(-one, 0) for one in parsed], np.uint64)
     there = np.array([one is not None and one is not _NO_COUNT and one >= 0 for one in parsed], bool)
     return number, there, np.array([one is _NO_COUNT for one in parsed], bool), debt
+
+
+def are_fractions(cells: Sequence[object]) -> bool:
+    """Say whether so many are fractions that the whole ones among them are no counts, either, but means or rates."""
+    fractions = sum(_FRACTION.search(str(cell)) is not None for cell in cells)
+    return fractions >= FEWEST_FRACTIONS and fractions > MOST_FRACTIONS * len(cells)
+
+
+def _may_be_grouped(cells: Sequence[object]) -> bool:
+    """Say whether ``1.234`` may be 1,234: there is such a cell, and none like ``1234.000``."""
+    words = [cell for cell in cells if isinstance(cell, str)]
+    return any(map(_GROUPED.fullmatch, words)) and not any(map(_WITH_DECIMALS.fullmatch, words))
 
 
 def _whole(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
@@ -83,6 +100,11 @@ def _whole(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
         return None
 
 
+FEWEST_FRACTIONS, MOST_FRACTIONS = 3, 0.01
+"""Of this number of fractions on, in a larger share of all cells, none of these is a count."""
+_FRACTION = re.compile(r"^\s*[0-9]*\.[0-9]*[1-9][0-9]*\s*$")
+_GROUPED = re.compile(r"[1-9][0-9]{0,2}\.[0-9]{3}")
+_WITH_DECIMALS = re.compile(r"(?:0|[0-9]{4,})\.[0-9]{3}")
 _EXACT = {pa.float16(): 2**11, pa.float32(): 2**24}
 """Whole numbers above are not what was counted."""
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from brimful.discards.schema import SAMPLES, Flag
 from brimful.discards.telemetry.chains import Tail, counted, is_polled
+from brimful.discards.telemetry.late import put_together
 from brimful.discards.telemetry.rows import (
     ABSOLUTE,
     BIN_US,
@@ -144,12 +145,17 @@ def clean(rows: Rows, tail: Tail, ceilings: NDArray[np.float64], machine: str) -
     start = np.where(rows["kind"] == FIXED, rows["start_us"], rows["end_us"] - BIN_US)
     value = np.where(rows["kind"] == FIXED, rows["value"], np.nan)
     flags = rows["flags"].copy()
-    polled = np.flatnonzero(is_polled(rows))
-    if len(polled):
+    is_poll = is_polled(rows)
+    if is_poll.any():
+        # Nearly always, all are polls: rows need not be copied then.
+        polled = slice(None) if is_poll.all() else np.flatnonzero(is_poll)
+        polls = rows if isinstance(polled, slice) else rows.take(polled)
         # The ages of the device are the last rows.
         uptimes = rows[np.searchsorted(rows["metric"], UPTIME) :]
-        start[polled], value[polled], found = counted(rows.take(polled), uptimes, tail, ceilings)
-        flags[polled] |= found
+        found = counted(polls, uptimes, tail, ceilings)
+        put_together(polls, *found, ceilings)
+        start[polled], value[polled] = found[:2]
+        flags[polled] |= found[2]
     keep = _one_per_start(rows, start, flags)
     return _table(rows[keep], start[keep], value[keep], flags[keep], ceilings, machine)
 

@@ -275,7 +275,7 @@ class _Ingest:
         summary.repeated_samples += decoded.repeated
         for reason, count in decoded.left_out.items():
             summary.left_out[reason] = summary.left_out.get(reason, 0) + count
-        summary.notes += [note for note in decoded.notes if note not in summary.notes][
+        summary.notes += [note for note in dict.fromkeys(decoded.notes) if note not in summary.notes][
             : _MAX_PLACES - len(summary.notes)
         ]
         summary.bytes += sum(len(piece.content) + 1 for piece in work.pieces)

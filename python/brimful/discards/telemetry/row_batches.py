@@ -15,6 +15,7 @@ import pyarrow.parquet
 from brimful.discards import table_texts
 from brimful.discards.archives import EMPTY, WholeLines
 from brimful.discards.compression import bare_name, uncompressed
+from brimful.discards.identity import PORT_LABELS
 from brimful.discards.json_texts import documents
 from brimful.discards.telemetry import warehouse
 from brimful.discards.telemetry.columns import Refused
@@ -71,12 +72,18 @@ def batches(path: Path) -> Iterator[Batch]:
 def _named(names: list[str]) -> list[str]:
     """Give names of columns as the layouts have them, in whatever case they are written, and each once.
 
+    Without a column ``port``, one with a label that names ports is it.
+
     Raises
     ------
     UnreadableError
         When two columns that are needed have one name.
     """
     known = [_NAMES.get(name.lower(), name) for name in names]
+    if "port" not in known:
+        written = {name.lower(): place for place, name in enumerate(names)}
+        place = next((written[label.lower()] for label in PORT_LABELS if label.lower() in written), None)
+        known = [name if at != place else "port" for at, name in enumerate(known)]
     twice = [name for name in _NAMES.values() if known.count(name) > 1]
     if twice:
         message = f"two columns are called {twice[0]}: keep one of them"

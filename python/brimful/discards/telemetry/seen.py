@@ -5,15 +5,21 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import msgspec
 
-from brimful.discards.identity import PORT_LABELS, device_in
 from brimful.discards.schema import Flag
 from brimful.discards.telemetry.renames import Key, Span, joined
+from brimful.discards.telemetry.vocabularies import place_of
+from brimful.discards.values import NOTHING
 
 Value = str | int | float | None
+_DIGITS = 20
+"""This many may not fit into 64 bits."""
+_OWN = ("__name__", "ifIndex")
+"""Labels that distinguish the counters of a port."""
 
 
 class Series(msgspec.Struct):
@@ -33,6 +39,8 @@ class Known:
     """Device and port."""
     metric: int
     width: Flag
+    of_all_kinds: bool
+    """It counts packets of all kinds, in place of unicast ones."""
     first_s: float
     last_s: float
 
@@ -73,11 +81,12 @@ class Seen:
         names |= joined([span, *([names[span.key]] if span.key in names else [])])
 
     def follows(self, one: Known) -> bool:
-        """Say whether the port had another index before: its counter may be another one."""
+        """Say whether the port had another index, or its counter another name, before: it may be another one."""
         key = (*one.place, one.metric, int(one.width))
-        index = one.series.metric.get("ifIndex")
-        return index is not None and any(
-            labels.get("ifIndex", index) != index and last_s < one.first_s
+        now = one.series.metric
+        return any(
+            last_s < one.first_s
+            and any(labels.get(label, now.get(label)) != now.get(label, labels.get(label)) for label in _OWN)
             for labels, _, last_s in self.found.get(key, [])
         )
 
@@ -89,7 +98,22 @@ class Seen:
         return None
 
 
-def place_of(labels: dict[str, str]) -> tuple[str, str]:
-    """Give device and port."""
-    port = next((labels[label] for label in PORT_LABELS if labels.get(label)), "")
-    return device_in(labels), port
+def counter_of(value: Value) -> int | None:
+    """Read a counter, which may be written like ``1.2345e+10``; nothing of what says nothing, -1 of what is none.
+
+    >>> [counter_of(value) for value in ("1.2345e+10", 7.0, "NaN", "1.5", "x")]
+    [12345000000, 7, None, -1, -1]
+    """
+    if isinstance(value, str) and value.isdecimal() and value.isascii() and len(value) < _DIGITS:
+        return int(value)
+    text = str(value)
+    if text.strip().lower() in NOTHING:
+        return None
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        return -1
+    if number.is_nan():
+        return None
+    # Means and rates of counters are none.
+    return int(number) if 0 <= number < 2**64 and number == number.to_integral_value() else -1

@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from decimal import Decimal, InvalidOperation
+from collections.abc import Callable, Iterator
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.discards.identity import PORT_LABELS, device_in, is_name
+from brimful.discards.identity import device_in, is_name
 from brimful.discards.schema import Flag
+from brimful.discards.telemetry.cells import are_fractions
 from brimful.discards.telemetry.columns import MISSING, UNIT_REASONS, Decoded, Refused, put, wrong_clocks
+from brimful.discards.telemetry.ports import FEWEST_PAIRS, MOST_PAIRS
 from brimful.discards.telemetry.renames import follow
+from brimful.discards.telemetry.replicas import as_one
 from brimful.discards.telemetry.rows import ABSOLUTE, CODES, FIXED, UPTIME, Rows, empty_rows
-from brimful.discards.telemetry.seen import Known, Seen, Series, Value, place_of
+from brimful.discards.telemetry.seen import Known, Seen, Series, Value, counter_of
 from brimful.discards.telemetry.source import Source
+from brimful.discards.telemetry.vocabularies import ALL_KINDS, full_name, meaning_of, place_of
 from brimful.discards.times import IN_PARTS, unix_parts
-from brimful.discards.values import NOTHING
 
-_OF = r"(?:(?:snmp|interface|ifTable|ifXTable)_|IF-MIB::)?"
-"""What some agents put before the name of a counter."""
-COUNTER = re.compile(_OF + r"if(HC)?(In|Out)(Octets|UcastPkts|MulticastPkts|BroadcastPkts|Discards|Errors)(?:_total)?")
-PAUSES = re.compile(_OF + r"dot3(HC)?(In|Out)(Pause)Frames(?:_total)?")
-_TYPES = {"Octets": "octets", "UcastPkts": "unicast", "MulticastPkts": "multicast", "BroadcastPkts": "broadcast"}
-_UPTIMES = ("sysUpTime", "hrSystemUptime")
-"""In hundredths of a second."""
-_DIGITS = 20
-"""This many may not fit into 64 bits."""
+_UPTIMES = ("sysUpTime", "hrSystemUptime", "node_boot_time_seconds")
+"""Hundredths of a second since the start; the last, since 1970 until it."""
+_LEAF = re.compile(r"(?:^|[_/])(?:in|out)[-_](?:octets|(?:unicast[-_])?pkts|discards)$")
+_NO_PATH = (
+    "does not say by its name or a label path whether it counts for a port, a subinterface or a queue: save path, too"
+)
 _NO_COUNTER = "is no counter of an interface; save ifHCOutOctets and its like themselves, not their rate"
 
 
@@ -55,16 +54,13 @@ def read_series(every: list[Series], source: Source) -> Iterator[Decoded]:
         else:
             known.append(found)
     decoded.notes += _follow(known, seen)
-    for one, difference in _twins(known):
-        refuse(one.number, one.series, difference)
-        known.remove(one)
+    known = _once(_best(known, decoded), decoded, refuse)
     for one in list(known):
         other = seen.twin(one)
         if other is not None:
             refuse(one.number, one.series, _told(one.place, other, one.series.metric))
             known.remove(one)
-    known, repeated = _widest(known)
-    decoded.repeated += sum(len(one.series.values) for one in repeated)
+    decoded.notes += _remarks(known)
     for one in sorted(known, key=lambda one: one.first_s):
         part = Decoded()
         rows, problem = _rows(one, source.reading.latest_s, part, is_later=seen.follows(one))
@@ -95,22 +91,37 @@ def _in_seconds(values: list[tuple[float, Value]]) -> list[tuple[float, Value]]:
 
 def _identify(number: int, series: Series) -> Known | str:
     """Say of which port and metric a series is, or what is wrong with it."""
-    name = series.metric.get("__name__", "")
-    match = COUNTER.fullmatch(name) or PAUSES.fullmatch(name)
-    if match is None:
-        return _NO_COUNTER
-    device, port = place_of(series.metric)
-    if not (is_name(device) and is_name(port)):
-        return f"has no label instance, or none of {', '.join(PORT_LABELS)}"
+    labels = series.metric
+    labels["__name__"] = full_name(labels.get("__name__", ""), labels.get("path", ""))
+    meaning = meaning_of(labels["__name__"])
+    if meaning is None:
+        return _NO_PATH if _LEAF.search(labels["__name__"]) else _NO_COUNTER
+    device, port = place_of(labels)
+    for what, name, names in (
+        ("device", device, meaning.vocabulary.devices),
+        ("port", port, meaning.vocabulary.ports),
+    ):
+        if not is_name(name):
+            return f"has no label that names its {what} in short: none of {', '.join(names)}"
     if not series.values:
         return "has no samples"
-    scope = series.metric.get("scope", "uplink")
-    kind = _TYPES.get(match[3], match[3].lower())
-    metric = CODES.get(f"switch.{kind}.{scope}.{'rx' if match[2] == 'In' else 'tx'}")
+    if _is_of_two(series.values):
+        return "has two numbers at one time, time after time: these are two ports; save what tells them apart"
+    metric = CODES.get(f"switch.{meaning.kind}.{labels.get('scope', 'uplink')}.{meaning.direction}")
     if metric is None:
         return "scope is neither uplink nor local"
     times = [at for at, _ in series.values]
-    return Known(number, series, (device, port), metric, Flag.WIDE if match[1] else Flag.NARROW, min(times), max(times))
+    return Known(number, series, (device, port), metric, meaning.width, meaning.of_all_kinds, min(times), max(times))
+
+
+def _is_of_two(values: list[tuple[float, Value]]) -> bool:
+    if len({at for at, _ in values}) == len(values):
+        return False
+    at_once: dict[float, set[Value]] = {}
+    for at, value in values:
+        at_once.setdefault(at, set()).add(value)
+    pairs = sum(len(found) > 1 for found in at_once.values())
+    return pairs >= FEWEST_PAIRS and pairs > MOST_PAIRS * len(at_once)
 
 
 def _follow(known: list[Known], seen: Seen) -> list[str]:
@@ -124,50 +135,92 @@ def _follow(known: list[Known], seen: Seen) -> list[str]:
     return notes
 
 
-def _twins(known: list[Known]) -> list[tuple[Known, str]]:
-    """Find series that would be mixed: of one port and metric, over the same time, with other labels.
+def _best(known: list[Known], decoded: Decoded) -> list[Known]:
+    """Leave out counters of which the port has a better one: wider, or of unicast packets alone."""
 
-    A port whose index or description changed has one series after the other: that is no twin.
-    """
-    groups: dict[tuple[tuple[str, str], int, Flag], list[Known]] = {}
+    def rank(one: Known) -> tuple[bool, int]:
+        return one.of_all_kinds, (Flag.WIDE, Flag(0), Flag.NARROW).index(one.width)
+
+    best: dict[tuple[tuple[str, str], int], tuple[bool, int]] = {}
     for one in known:
-        groups.setdefault((one.place, one.metric, one.width), []).append(one)
-    found: dict[int, tuple[Known, str]] = {}
+        best[one.place, one.metric] = min(rank(one), best.get((one.place, one.metric), rank(one)))
+    kept = [one for one in known if rank(one) == best[one.place, one.metric]]
+    decoded.repeated += sum(len(one.series.values) for one in known) - sum(len(one.series.values) for one in kept)
+    return kept
+
+
+def _once(known: list[Known], decoded: Decoded, refuse: Callable[[int, Series, str], None]) -> list[Known]:
+    """Take one of the series of one counter over the same time, or, where they differ, refuse all.
+
+    A port whose index or description changed has one series after the other: these are not over the same time.
+    """
+    kept = []
+    for group in _over_one_time(known):
+        if len(group) == 1:
+            kept += group
+            continue
+        samples = sum(len(one.series.values) for one in group)
+        labels = [one.series.metric for one in group]
+        taken = as_one(group)
+        if taken is None:
+            for place, one in enumerate(group):
+                refuse(one.number, one.series, _told(one.place, labels[0], labels[max(place, 1)]))
+            continue
+        kept.append(taken)
+        decoded.repeated += samples - len(taken.series.values)
+        other = next(found for found in labels if found is not taken.series.metric)
+        decoded.notes.append(
+            f"{taken.place[0]}: counters are there twice, with {' and '.join(_differing(taken.series.metric, other))}, "
+            "and agree: the first is taken, and the other where it has gaps"
+        )
+    return kept
+
+
+def _over_one_time(known: list[Known]) -> Iterator[list[Known]]:
+    groups: dict[tuple[tuple[str, str], int], list[Known]] = {}
+    for one in known:
+        groups.setdefault((one.place, one.metric), []).append(one)
     for group in groups.values():
         group.sort(key=lambda one: one.first_s)
-        for index, first in enumerate(group):
-            for second in group[index + 1 :]:
-                if second.first_s > first.last_s:
-                    break
-                for one in (first, second):
-                    found.setdefault(one.number, (one, _told(one.place, first.series.metric, second.series.metric)))
-    return list(found.values())
+        together: list[Known] = []
+        for one in group:
+            if together and one.first_s > max(before.last_s for before in together):
+                yield together
+                together = []
+            together.append(one)
+        yield together
+
+
+def _remarks(known: list[Known]) -> Iterator[str]:
+    """Say what counters count that are not just what their metric says."""
+    for one in known:
+        name = one.series.metric["__name__"]
+        meaning = meaning_of(name)
+        if meaning is not None and meaning.remark is not None:
+            yield f"{one.place[0]}: {name} {meaning.remark}"
+        if one.of_all_kinds:
+            yield f"{one.place[0]}: {ALL_KINDS}"
 
 
 def _told(place: tuple[str, str], first: dict[str, str], second: dict[str, str]) -> str:
     """Say how the labels of two series of one port differ."""
-    labels = first.keys() | second.keys()
-    of_both = []
-    for one in (first, second):
-        differing = sorted(label for label in labels if first.get(label) != second.get(label))
-        of_both.append("{" + ", ".join(f'{label}="{one.get(label, "")}"' for label in differing) + "}")
+    told = " and ".join(_differing(first, second))
     return (
-        f"is one of two series of {place[0]} {place[1]}, {of_both[0]} and {of_both[1]}: "
-        "save one of them, or give each port a name of its own"
+        f"is one of two series of {place[0]} {place[1]}, {told}: save one of them, or give each port a name of its own"
     )[:400]
 
 
-def _widest(known: list[Known]) -> tuple[list[Known], list[Known]]:
-    """Leave out counters of 32 bits whose twins of 64 bits are there, too."""
-    wide = {(one.place, one.metric) for one in known if one.width is Flag.WIDE}
-    doubled = [one for one in known if one.width is Flag.NARROW and (one.place, one.metric) in wide]
-    return [one for one in known if one not in doubled], doubled
+def _differing(first: dict[str, str], second: dict[str, str]) -> list[str]:
+    differing = sorted(label for label in first.keys() | second.keys() if first.get(label) != second.get(label))
+    return ["{" + ", ".join(f'{label}="{one.get(label, "")}"' for label in differing) + "}" for one in (first, second)]
 
 
 def _rows(one: Known, latest_s: float, decoded: Decoded, *, is_later: bool) -> tuple[Rows, str | None]:
     """Make rows of a series, and say what is wrong with it; what is no sample is left out and counted."""
     seconds = np.array([at for at, _ in one.series.values])
-    counters = [_counter(text) for _, text in one.series.values]
+    counters = [counter_of(text) for _, text in one.series.values]
+    if -1 in counters and are_fractions([text for _, text in one.series.values]):
+        return empty_rows(0), "holds fractions: a mean or a rate is no counter; save the counter itself"
     taken = np.array([counter is not None and counter >= 0 for counter in counters], bool)
     missing = sum(counter is None for counter in counters)
     if missing:
@@ -195,32 +248,14 @@ def _rows(one: Known, latest_s: float, decoded: Decoded, *, is_later: bool) -> t
 def _ages(series: Series) -> Rows:
     """Make rows of how long a device was up."""
     times: NDArray[np.float64] = np.array([at for at, _ in series.values], np.float64)
-    ages = np.array([_counter(text) for _, text in series.values], object)
-    taken = np.array([age is not None and age >= 0 for age in ages], bool)
+    said = [counter_of(text) for _, text in series.values]
+    taken = np.array([one is not None and one >= 0 for one in said], bool)
+    ages = np.array([one or 0 for one in said], np.float64) / 100
+    if series.metric["__name__"] == "node_boot_time_seconds":
+        ages = np.maximum(times - 100 * ages, 0)
     rows = empty_rows(int(taken.sum()))
     rows["end_us"] = np.round(times[taken] * 1e6)
     rows["start_us"] = rows["end_us"] - 1
-    rows["value"] = ages[taken].astype(np.float64) / 100
+    rows["value"] = ages[taken]
     rows["metric"], rows["kind"] = UPTIME, FIXED
     return rows
-
-
-def _counter(value: Value) -> int | None:
-    """Read a counter, which may be written like ``1.2345e+10``; nothing of what says nothing, -1 of what is none.
-
-    >>> _counter("1.2345e+10"), _counter(7.0), _counter("NaN"), _counter("1.5"), _counter("x")
-    (12345000000, 7, None, -1, -1)
-    """
-    if isinstance(value, str) and value.isdecimal() and value.isascii() and len(value) < _DIGITS:
-        return int(value)
-    text = str(value)
-    if text.strip().lower() in NOTHING:
-        return None
-    try:
-        number = Decimal(text)
-    except InvalidOperation:
-        return -1
-    if number.is_nan():
-        return None
-    # Means and rates of counters are none.
-    return int(number) if 0 <= number < 2**64 and number == number.to_integral_value() else -1

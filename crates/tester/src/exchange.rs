@@ -13,7 +13,7 @@ use std::sync::{
     atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
 };
 
-use brimful_frame::ArpPacket;
+use crate::question::Question;
 
 /// Shared by the sending sides and the receiving side of one trial.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ pub(crate) struct Exchange {
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Questions {
-    list: Mutex<Vec<(usize, ArpPacket)>>,
+    list: Mutex<Vec<(usize, Question)>>,
     /// Spares the sending side the lock when there are none.
     are_there: AtomicBool,
 }
@@ -114,7 +114,7 @@ impl Exchange {
     }
 
     /// Has the sending side of a port answer a question that came in there.
-    pub(crate) fn ask(&self, port: usize, question: ArpPacket) {
+    pub(crate) fn ask(&self, port: usize, question: Question) {
         let questions = &self.questions[self.sides[port]];
         let mut list = questions.list.lock().unwrap_or_else(PoisonError::into_inner);
         list.push((port, question));
@@ -122,7 +122,7 @@ impl Exchange {
     }
 
     /// The questions to a sending side since the last call, each with its port.
-    pub(crate) fn take_questions(&self, side: usize) -> Vec<(usize, ArpPacket)> {
+    pub(crate) fn take_questions(&self, side: usize) -> Vec<(usize, Question)> {
         let questions = &self.questions[side];
         if !questions.are_there.load(Ordering::Acquire) {
             return Vec::new();

@@ -23,6 +23,7 @@ mod plan;
 mod ports;
 mod profile;
 mod protocol;
+mod question;
 mod ramp_up;
 mod receiving_lane;
 mod receiving_side;

@@ -243,7 +243,7 @@ impl<'t, S: Sender> SendingSide<'t, S> {
         for (number, question) in self.exchange.take_questions(self.number) {
             for port in self.ports.iter_mut().filter(|port| port.number == number) {
                 port.beside += 1;
-                send_one(port.sender, &mut |buffer| port.station.fill_answer(buffer, question))?;
+                send_one(port.sender, &mut |buffer| port.station.fill_answer(buffer, &question))?;
             }
         }
         Ok(())

@@ -1,7 +1,12 @@
+use std::ops::RangeInclusive;
+
 use brimful_frame::{Checksum, IpProtocol, Malformed, VlanTag};
 
 use super::anatomy::{Anatomy, Network};
 use super::stamp::Stamp;
+
+/// Types of messages of IPv6's neighbour discovery.
+const DISCOVERY: RangeInclusive<u8> = 133..=137;
 
 /// A test frame as it came back: intact, and what it says of itself.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -38,6 +43,15 @@ impl TestFrame {
             }
             return Ok(found);
         };
+        // Addresses in neighbour discovery can look like a stamp, but not like one with its check.
+        let is_discovery = segment.protocol == IpProtocol::ICMPV6 && DISCOVERY.contains(&bytes[segment.place.start]);
+        if is_discovery && !Checksum::new().with_bytes(payload).is_intact() {
+            return Err(Malformed::Field {
+                format: "test frame",
+                field: "ICMPv6 type",
+                value: u32::from(bytes[segment.place.start]),
+            });
+        }
         // A device that leaves the UDP checksum out (RFC 768 allows it) has taken away what shows damage.
         let checksum = &bytes[segment.checksum_offset..segment.checksum_offset + 2];
         let is_left_out = segment.protocol == IpProtocol::UDP && *checksum == [0; 2];

@@ -164,7 +164,7 @@ type Opened = (Vec<AnyPort>, Vec<Vec<Box<dyn Sender>>>, BackEnd);
 fn open_ports(settings: &Settings) -> Result<Opened, Box<dyn std::error::Error>> {
     let options = PacketPortOptions {
         has_vlan_tag: settings.profile.has_vlan_tags(),
-        ..PacketPortOptions::new(settings.profile.max_frame_len()?)
+        ..PacketPortOptions::new(settings.profile.longest_of_a_port()?)
     };
     let open = |back_end: BackEnd| -> Result<Opened, OpenError> {
         let names = settings.port_names.iter();

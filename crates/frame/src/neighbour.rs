@@ -82,8 +82,7 @@ impl NeighbourSolicitation {
         })
     }
 
-    /// The answer of the owner of the target. Who looks whether the address is taken has none that could be answered to:
-    /// all are told.
+    /// The answer of the owner of the target. Who looks whether the address is taken has none yet: the answer goes to all.
     #[must_use]
     pub fn answer(&self, owner: MacAddress) -> NeighbourAdvertisement {
         let is_probe = self.source.is_unspecified();
@@ -111,7 +110,7 @@ impl NeighbourAdvertisement {
         }
     }
 
-    /// The Ethernet address of those that are told, where they are many (RFC 2464 section 7).
+    /// The Ethernet address of the receivers, where it is for a group of them (RFC 2464 section 7).
     pub fn group(&self) -> Option<MacAddress> {
         let octets = self.destination.octets();
         let address = [0x33, 0x33, octets[12], octets[13], octets[14], octets[15]];

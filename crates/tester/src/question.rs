@@ -1,5 +1,6 @@
 //! What neighbours ask, and what they are answered: ARP, and neighbour discovery of IPv6.
 
+use std::collections::HashMap;
 use std::net::IpAddr;
 
 use brimful_frame::header_len::{ADDRESSES, TAG};
@@ -7,11 +8,18 @@ use brimful_frame::{
     ArpOperation, ArpPacket, EtherType, EthernetView, FRAME_CHECK_SEQUENCE_LEN, MIN_FRAME_SIZE, MacAddress,
     NeighbourAdvertisement, NeighbourSolicitation,
 };
+use brimful_trial::Nanoseconds;
 
 /// An ARP packet has room for this many in the smallest frame.
 pub(crate) const MAX_TAGS: usize = 4;
 /// Bytes of the longest answer, frame check sequence not included.
 pub(crate) const LONGEST_ANSWER: usize = ADDRESSES + MAX_TAGS * TAG + 2 + NeighbourAdvertisement::LEN;
+
+/// Who hears no answer asks again after a second (RFC 4861 section 10, RFC 1122 section 2.3.2.1), and who hears one not
+/// for longer: half a minute or so.
+const ASKED_AGAIN: Nanoseconds = Nanoseconds(1_200_000_000);
+/// Questions in a row after which a neighbour gives an address up: RFC 4861 section 10.
+const TRIES: u64 = 3;
 
 /// Somebody asks for the Ethernet address of an IP address.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,6 +74,34 @@ impl Question {
                 fill_advertisement(buffer, [to, owner], &self.tags, answer)
             }
         }
+    }
+}
+
+/// Counts questions that were answered in vain.
+#[derive(Debug, Default)]
+pub(crate) struct Insistence {
+    /// Of each address: when it was asked for last, and how often in a row since an answer should have been heard.
+    asked: HashMap<IpAddr, (Nanoseconds, u64)>,
+    /// The most of any address.
+    most: u64,
+}
+
+impl Insistence {
+    /// Somebody asks for an address.
+    pub(crate) fn note(&mut self, address: IpAddr, now: Nanoseconds) {
+        let (last, again) = self.asked.entry(address).or_insert((now, 0));
+        *again = if now.saturating_sub(*last) < ASKED_AGAIN {
+            *again + 1
+        } else {
+            1
+        };
+        *last = now;
+        self.most = self.most.max(*again);
+    }
+
+    /// How often the same was asked in a row, where that is more than loss of an answer or two explains.
+    pub(crate) fn in_vain(&self) -> Option<u64> {
+        (self.most > TRIES).then_some(self.most)
     }
 }
 
@@ -126,4 +162,27 @@ fn fill_frame(
     buffer[type_offset..type_offset + 2].copy_from_slice(&ether_type.0.to_be_bytes());
     let len = emit(&mut buffer[type_offset + 2..]);
     smallest.max(type_offset + 2 + len)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn most(times_ms: &[u64]) -> Option<u64> {
+        let mut insistence = Insistence::default();
+        for &time in times_ms {
+            insistence.note([198, 18, 0, 2].into(), Nanoseconds(time * 1_000_000));
+        }
+        insistence.in_vain()
+    }
+
+    #[test]
+    fn who_asks_again_and_again_hears_no_answer() {
+        // Each half minute, and once or twice again because something was lost.
+        assert_eq!(most(&[0, 30_000, 31_000, 32_000, 60_000, 90_000]), None);
+        assert_eq!(most(&[0, 30_000, 31_000, 32_000, 33_000]), Some(4));
+        let mut many = Insistence::default();
+        (0..250).for_each(|last| many.note([198, 18, 0, last].into(), Nanoseconds::ZERO));
+        assert_eq!(many.in_vain(), None);
+    }
 }

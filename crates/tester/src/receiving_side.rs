@@ -9,6 +9,7 @@ use crate::Clock;
 use crate::cost::Work;
 use crate::exchange::Exchange;
 use crate::pacing::WINDOW;
+use crate::question::Insistence;
 use crate::receiving_lane::ReceivingLane;
 use crate::station::{LEARNING_STREAM, Meaning, Station};
 use crate::test_frames::Stamp;
@@ -34,6 +35,8 @@ pub(crate) struct ReceivingSide<'t, R> {
     pub(crate) stale: u64,
     /// The ports of which a learning frame has arrived somewhere.
     pub(crate) learnt: Vec<bool>,
+    /// Of who asks for addresses at each port.
+    insistence: Vec<Insistence>,
     pub(crate) work: Work,
     /// Of all ports, one after the other.
     polls: Polls,
@@ -79,6 +82,7 @@ impl<'t, R: Receiver> ReceivingSide<'t, R> {
     ) -> Self {
         Self {
             learnt: vec![false; receivers.len()],
+            insistence: receivers.iter().map(|_| Insistence::default()).collect(),
             receivers,
             stations,
             early_stop,
@@ -121,6 +125,11 @@ impl<'t, R: Receiver> ReceivingSide<'t, R> {
     /// The ports are not polled for a while, because nothing is on its way.
     pub(crate) fn rest(&mut self) {
         self.polls.rest();
+    }
+
+    /// Of the ports, how often the same address was asked for in a row, in vain.
+    pub(crate) fn asked_in_vain(&self) -> Vec<Option<u64>> {
+        self.insistence.iter().map(Insistence::in_vain).collect()
     }
 
     /// What arrived in each direction, now that the trial is over.
@@ -175,7 +184,10 @@ impl<'t, R: Receiver> ReceivingSide<'t, R> {
                         lane.damaged += 1;
                     }
                 }
-                Meaning::AddressWanted(question) => exchange.ask(port, question),
+                Meaning::AddressWanted(question) => {
+                    self.insistence[port].note(question.address(), clock.now());
+                    exchange.ask(port, question);
+                }
                 Meaning::OtherVlan(_) | Meaning::Foreign => {}
             })?;
         }

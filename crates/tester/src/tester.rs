@@ -190,7 +190,7 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
         }
         let costs = trial.costs(threads);
         let Trial { sending, receiving, .. } = trial;
-        let stale = receiving.stale;
+        let (stale, asked_in_vain) = (receiving.stale, receiving.asked_in_vain());
         let slip = sending.iter().map(|side| side.slip).max().unwrap_or(0);
         let sent = sending.into_iter().flat_map(|side| side.lanes).collect();
         let mut lanes = Lanes::join(sent, receiving.into_lanes(), slip);
@@ -203,6 +203,7 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
         let spoiled = spoiled.or_else(|| self.lost_before_sent(&lanes));
         let evidence = Evidence {
             costs,
+            asked_in_vain,
             ..self.evidence(&lanes, stale)
         };
         Ok(evidence.judge(end, plan.stop_above, spoiled, &timing.bounds))
@@ -310,6 +311,7 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
             names: self.senders.iter().map(Sender::name).collect(),
             lanes,
             stale,
+            asked_in_vain: Vec::new(),
             costs: Vec::new(),
         }
     }

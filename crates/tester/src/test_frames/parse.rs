@@ -1,12 +1,7 @@
-use std::ops::RangeInclusive;
-
 use brimful_frame::{Checksum, IpProtocol, Malformed, VlanTag};
 
 use super::anatomy::{Anatomy, Network};
 use super::stamp::Stamp;
-
-/// Types of messages of IPv6's neighbour discovery.
-const DISCOVERY: RangeInclusive<u8> = 133..=137;
 
 /// A test frame as it came back: intact, and what it says of itself.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -43,12 +38,12 @@ impl TestFrame {
             }
             return Ok(found);
         };
-        // Addresses in neighbour discovery can look like a stamp, but not like one with its check.
-        let is_discovery = segment.protocol == IpProtocol::ICMPV6 && DISCOVERY.contains(&bytes[segment.place.start]);
-        if is_discovery && !Checksum::new().with_bytes(payload).is_intact() {
+        // An address in neighbour discovery can look like a stamp, and what a router sends back with an error has one.
+        if is_message(segment.protocol, bytes[segment.place.start]) && !Checksum::new().with_bytes(payload).is_intact()
+        {
             return Err(Malformed::Field {
                 format: "test frame",
-                field: "ICMPv6 type",
+                field: "ICMP type",
                 value: u32::from(bytes[segment.place.start]),
             });
         }
@@ -59,5 +54,14 @@ impl TestFrame {
             return Err(Malformed::Checksum { format: "segment" });
         }
         Ok(found)
+    }
+}
+
+/// Whether a type of ICMP is another than that of echoes, which are all that a tester makes itself.
+fn is_message(protocol: IpProtocol, icmp_type: u8) -> bool {
+    match protocol {
+        IpProtocol::ICMP => !matches!(icmp_type, 0 | 8),
+        IpProtocol::ICMPV6 => !matches!(icmp_type, 128 | 129),
+        _ => false,
     }
 }

@@ -1,6 +1,7 @@
 //! The program itself over real interfaces, in a network namespace of its own; skipped where that is not allowed.
 
 mod program;
+mod router;
 mod senders;
 #[path = "../../../skip.rs"]
 mod skip;

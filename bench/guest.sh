@@ -1,6 +1,6 @@
 # Read by benchmarks that need a kernel of their own: a Debian kernel under QEMU with files in its memory.
-# Set before: name (for messages) and top (of the project); launcher, if QEMU is to be started by a program. Downloads stay
-# in build/guest.
+# Set before: name (for messages) and top (of the project); device, one that QEMU must have; launcher, if QEMU is to be
+# started by a program. Downloads stay in build/guest.
 # After `prepare`: $work, removed at the end; $root, the guest's files; $image and $busybox.
 
 # Ends with 2: something is missing here. A guest that fails ends with 1.
@@ -25,11 +25,11 @@ prepare() {
     cp "$busybox" "$root/bin/busybox"
 }
 
-# Sets qemu to one with all cards: that which is installed, or one below build/guest from the packages of apt, which needs
-# no root. Debian 12 has too old a one, and a newer one among its backports.
+# Sets qemu to one with the device: that which is installed, or one below build/guest from the packages of apt, which needs
+# no root. That of Debian 12 is old, and a newer one is among its backports.
 find_qemu() {
     qemu=qemu-system-x86_64
-    ! has_all_cards || return 0
+    ! has_device || return 0
     tree=$cache/qemu
     [ -e "$tree/.whole" ] || unpack_qemu
     libraries=$(echo "$tree"/usr/lib/*-linux-gnu "$tree"/lib/*-linux-gnu | tr " " :)
@@ -37,10 +37,10 @@ find_qemu() {
         "$tree/usr/bin/qemu-system-x86_64" "$tree/usr/share/qemu" "$tree/usr/share/seabios" >"$work/qemu"
     chmod +x "$work/qemu"
     qemu=$work/qemu
-    has_all_cards || die "the qemu-system-x86 that apt has lacks the card igb; it is there from version 8.0 on"
+    has_device || die "the qemu-system-x86 that apt has lacks $device"
 }
 
-has_all_cards() { "$qemu" -device help 2>/dev/null | grep -q '"igb"'; }
+has_device() { "$qemu" -device help 2>/dev/null | grep -q "\"${device:-e1000}\""; }
 
 # What is installed here is not downloaded again.
 unpack_qemu() {

@@ -13,6 +13,7 @@ mod delay;
 mod division;
 mod early_stop;
 mod exchange;
+mod failure;
 mod flows;
 mod lane;
 mod lots;

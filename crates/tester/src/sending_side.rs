@@ -331,6 +331,6 @@ fn send_one<S: Sender>(sender: &mut S, fill: &mut dyn FnMut(&mut [u8]) -> usize)
     }
 }
 
-fn is_link_error(error: &io::Error) -> bool {
+pub(crate) fn is_link_error(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NetworkDown
 }

@@ -1,5 +1,6 @@
 //! The program itself over real interfaces, in a network namespace of its own; skipped where that is not allowed.
 
+mod changes;
 mod program;
 mod router;
 mod senders;

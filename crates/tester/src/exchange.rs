@@ -106,7 +106,7 @@ impl Exchange {
         self.is_called_off.load(Ordering::Relaxed)
     }
 
-    /// A receiving side knows of so many lost frames; gives how many all of them do.
+    /// Notes how many frames a receiving side knows to be lost; gives how many all of them do.
     pub(crate) fn note_certain_loss(&self, side: usize, lost: u64) -> u64 {
         self.certain_losses[side].store(lost, Ordering::Relaxed);
         let all = self.certain_losses.iter();

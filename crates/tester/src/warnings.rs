@@ -66,7 +66,7 @@ pub(crate) fn warnings(directions: &[DirectionReport], ports: Option<&[PortRepor
     warnings
 }
 
-/// A neighbour hears none of the answers of a port, having asked so often in a row.
+/// A neighbour hears none of the answers of a port, having asked this number of times in a row.
 pub(crate) fn unheard_answers(name: &str, asked: u64) -> Warning {
     Warning {
         code: "unheard-answers",

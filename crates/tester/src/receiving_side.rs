@@ -22,7 +22,9 @@ const BACKLOG_BURSTS: usize = 4096;
 /// is set apart (`time_namespaces`).
 const OLDEST_ARRIVAL: Nanoseconds = Nanoseconds(1_000_000_000);
 
-/// What one thread receives during one trial: all that arrives on some of the ports.
+/// What one thread receives during one trial: all that arrives on some of the ports. Alone in its cache lines, as each
+/// frame is counted here, and the next thread's side may lie beside it.
+#[repr(align(128))]
 pub(crate) struct ReceivingSide<'t, R> {
     /// Its place among the receiving sides.
     number: usize,

@@ -1,19 +1,19 @@
 # Read by benchmarks that need a kernel of their own: a Debian kernel under QEMU with files in its memory.
-# Set before: name (for messages) and top (of the project); launcher, if QEMU is to be started by a program. Downloads stay
-# in build/guest.
+# Set before: name (for messages) and top (of the project); device, one that QEMU must have; launcher, if QEMU is to be
+# started by a program. Downloads stay in build/guest.
 # After `prepare`: $work, removed at the end; $root, the guest's files; $image and $busybox.
 
 # Ends with 2: something is missing here. A guest that fails ends with 1.
 die() { echo "$name: $*" >&2; exit 2; }
 
 prepare() {
-    command -v qemu-system-x86_64 >/dev/null || die "no qemu-system-x86_64; install the package qemu-system-x86"
     [ -x "$top/.venv/bin/python" ] || die "no .venv; run tools/setup test"
     cache=$top/build/guest
     mkdir -p "$cache"
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT
     trap 'exit 130' INT TERM
+    find_qemu
     image=$(apt-cache depends linux-image-amd64 | sed -n 's/.*Depends: \(linux-image-.*\)/\1/p' | head -n 1)
     [ -n "$image" ] || die "apt knows no linux-image-amd64; run apt-get update"
     fetch "$image"
@@ -23,6 +23,53 @@ prepare() {
     mkdir -p "$root"
     (cd "$root" && mkdir -p bin dev proc sys tmp modules)
     cp "$busybox" "$root/bin/busybox"
+}
+
+# Sets qemu to one with the device: that which is installed, or one below build/guest from the packages of apt, which needs
+# no root. That of Debian 12 is old, and a newer one is among its backports.
+find_qemu() {
+    qemu=qemu-system-x86_64
+    ! has_device || return 0
+    tree=$cache/qemu
+    [ -e "$tree/.whole" ] || unpack_qemu
+    libraries=$(echo "$tree"/usr/lib/*-linux-gnu "$tree"/lib/*-linux-gnu | tr " " :)
+    printf '#!/bin/sh\nLD_LIBRARY_PATH=%s exec %s -L %s -L %s "$@"\n' "$libraries" \
+        "$tree/usr/bin/qemu-system-x86_64" "$tree/usr/share/qemu" "$tree/usr/share/seabios" >"$work/qemu"
+    chmod +x "$work/qemu"
+    qemu=$work/qemu
+    has_device || die "the qemu-system-x86 that apt has lacks $device"
+}
+
+has_device() { "$qemu" -device help 2>/dev/null | grep -q "\"${device:-e1000}\""; }
+
+# What is installed here is not downloaded again.
+unpack_qemu() {
+    rm -rf "$tree"
+    mkdir -p "$tree" "$work/apt/sources" "$work/apt/archives/partial"
+    cp -a /var/lib/apt/lists "$work/apt/lists"
+    mkdir -p "$work/apt/lists/partial"
+    cp /etc/apt/sources.list.d/*.sources /etc/apt/sources.list.d/*.list "$work/apt/sources/" 2>/dev/null || :
+    release=
+    if [ "$(. /etc/os-release && echo "$VERSION_CODENAME")" = bookworm ]; then
+        release=--target-release=bookworm-backports
+        mirror=$(apt-cache policy | sed -n 's/.* \(http[^ ]*\/debian\) bookworm\/main amd64 .*/\1/p' | head -n 1)
+        [ -n "$mirror" ] || die "apt knows no mirror of bookworm; run apt-get update"
+        echo "deb $mirror bookworm-backports main" >"$work/apt/backports.list"
+        ask_apt -o Dir::Etc::SourceList="$work/apt/backports.list" -o Dir::Etc::SourceParts=- \
+            -o APT::Get::List-Cleanup=false update
+        cp "$work/apt/backports.list" "$work/apt/sources/"
+    fi
+    ask_apt -o Dir::Etc::SourceParts="$work/apt/sources" install --yes --download-only $release qemu-system-x86
+    for package in "$work"/apt/archives/*.deb; do
+        dpkg-deb --fsys-tarfile "$package" | tar -x -C "$tree" --keep-directory-symlink --no-same-owner
+    done
+    touch "$tree/.whole"
+}
+
+ask_apt() {
+    apt-get -q -o Dir::State::Lists="$work/apt/lists" -o Dir::Cache="$work/apt" -o APT::Install-Recommends=false \
+        -o APT::Sandbox::User= -o Debug::NoLocking=true "$@" >"$work/apt/log" 2>&1 ||
+        die "apt-get cannot get qemu-system-x86: $(grep -m 1 '^E:' "$work/apt/log")"
 }
 
 fetch() {
@@ -73,7 +120,7 @@ boot() {
     limit_seconds=$1; shift
     (cd "$root" && find . | "$busybox" cpio -o -H newc 2>/dev/null | gzip -1) >"$work/initramfs"
     status=0
-    timeout "$limit_seconds" ${launcher:-} qemu-system-x86_64 -accel tcg -m 768 -nographic -no-reboot "$@" \
+    timeout "$limit_seconds" ${launcher:-} "$qemu" -accel tcg -m 768 -nographic -no-reboot "$@" \
         -kernel "$(find "$work/$image/boot" -name 'vmlinuz-*' | head -n 1)" -initrd "$work/initramfs" \
         -append "console=ttyS0 quiet panic=-1 mitigations=off" </dev/null >"$work/raw" 2>&1 || status=$?
     tr -d '\r' <"$work/raw" >"$work/console"

@@ -437,8 +437,8 @@ def test_no_modules_of_a_crate_use_each_other_in_a_circle(crate):
 
 
 TESTER_FLOORS = [
-    {"accounting", "attribution", "clock", "cost", "division", "exchange", "test_frames", "traffic_pattern"},
-    {"delay", "lots", "ramp_up", "routes", "stations", "threads"},
+    {"accounting", "attribution", "clock", "cost", "division", "failure", "question", "test_frames", "traffic_pattern"},
+    {"delay", "exchange", "lots", "ramp_up", "routes", "stations", "threads"},
     {"early_stop", "flows", "schedule", "turn"},
     {"pacing", "profile", "receiving_lane"},
     {"sharing"},

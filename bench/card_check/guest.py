@@ -93,8 +93,8 @@ def main() -> None:
         say(f"{driver} after", shown(check(names)))
         await_carriers(names)
         say(f"{driver} trial", trial(names))
-    every = [name for names in cards.values() for name in names]
-    done = subprocess.run([sys.executable, "-S", "-B", "-m", "brimful", "tester", "check", *every], check=False)
+    command = [sys.executable, "-S", "-B", "-m", "brimful", "tester", "check", *cards["vmxnet3"]]
+    done = subprocess.run(command, check=False)
     say("exit code", done.returncode)
 
 

@@ -39,7 +39,7 @@ def main() -> None:
     lines = [line.split(": ", 1) for line in sys.stdin.read().splitlines() if ": " in line]
     said = {what: json.loads(value) for what, value in lines if value[:1] in '{"0123456789'}
     drivers = [what.removesuffix(" before") for what in said if what.endswith(" before")]
-    expect(f"cards of the drivers {', '.join(drivers)}", {*FAULTS} - {*drivers} <= {"igb"}, True)
+    expect(f"cards of the drivers {', '.join(drivers)}", {*drivers}, {*FAULTS})
     for driver in drivers:
         before, after, trial = said[f"{driver} before"], said[f"{driver} after"], said[f"{driver} trial"]
         show(before)

@@ -1,6 +1,5 @@
-"""`brimful tester check` on network cards: emulated ones, with the drivers of real ones, where QEMU is installed."""
+"""`brimful tester check` on network cards: emulated ones, with the drivers of real ones."""
 
-import shutil
 import subprocess
 
 import pytest
@@ -10,12 +9,10 @@ from support import ROOT
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_what_is_said_of_cards_is_mended_by_its_commands():
-    if shutil.which("qemu-system-x86_64") is None:
-        pytest.skip("qemu-system-x86_64 is not installed; bench/card_check/run shows the whole")
     done = subprocess.run([ROOT / "bench" / "card_check" / "run"], capture_output=True, text=True, check=False)
     if done.returncode == 2:
         pytest.skip(done.stderr.strip())
     assert done.returncode == 0, done.stdout + done.stderr
-    for driver in ("e1000e", "vmxnet3", "virtio_net"):
+    for driver in ("igb", "e1000e", "vmxnet3", "virtio_net"):
         for words in ("something would falsify a test", "every command works", "nothing would falsify a test"):
             assert f"ok: {driver}: {words}" in done.stdout

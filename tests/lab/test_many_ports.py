@@ -38,7 +38,9 @@ def matrix(output: TrialOutput) -> dict[tuple[str, str], int]:
     return {(way["from"], way["to"]): way["sent"] for way in output.directions}
 
 
-@pytest.mark.parametrize("device", ["switch,ports=8", "bridge,ports=4", "ovs,ports=4", "bridge,ports=4,senders=2"])
+@pytest.mark.parametrize(
+    "device", ["switch,ports=8", "bridge,ports=4", "ovs,ports=4", "bridge,ports=4,senders=2,receivers=2"]
+)
 def test_a_full_mesh_loses_no_frame_and_starves_no_port(own_interfaces, device):
     output, count = trial(device, "--pattern=mesh"), port_count(f"lab:{device}")
     assert (output.intended, output.sent, output.lost) == (count * FRAMES, count * FRAMES, 0)
@@ -99,6 +101,7 @@ def test_senders_that_cannot_share_are_wrong_usage():
         ("wire,senders=3", [], "--senders 3: 2 of the ports send, and as many threads for each"),
         ("wire,senders=4", ["--flows=3"], "give --flows 2 or a multiple"),
         ("wire,senders=two", [], "two"),
+        ("wire,receivers=3", [], "--receivers 3: there are 2 ports, and one thread receives for each at most"),
     ]:
         with pytest.raises(UsageError, match=reason):
             trial(device, *arguments)

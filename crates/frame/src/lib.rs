@@ -1,4 +1,4 @@
-//! Frame formats: Ethernet, 802.1Q, MPLS, ARP, IPv4, IPv6, UDP, TCP, SCTP and ICMP, for every reader and writer.
+//! Frame formats: Ethernet, 802.1Q, MPLS, ARP, IPv4, IPv6, neighbour discovery, UDP, TCP, SCTP and ICMP, for every reader and writer.
 //!
 //! [`FIELDS`] is the one table of header fields: what each is called, where it lies, how wide it is and which checksums
 //! cover it. [`Headers`] says where the headers of a frame lie; with it a [`Field`] is read, and written in place with
@@ -17,6 +17,7 @@ pub mod header_len;
 mod headers;
 mod ipv4;
 mod ipv6;
+mod neighbour;
 mod offload;
 mod packet;
 mod reshape;
@@ -31,6 +32,7 @@ pub use field::{Covering, FIELDS, Field, FieldInfo, VLAN_PRESENT, read_bits, wri
 pub use headers::{Header, Headers, extension};
 pub use ipv4::{IpProtocol, Ipv4View};
 pub use ipv6::Ipv6View;
+pub use neighbour::{NeighbourAdvertisement, NeighbourSolicitation};
 pub use offload::{Merged, PartialSum, Train, finish_checksum, finish_untold_checksum};
 pub use packet::Packet;
 pub use reshape::{InvalidTtl, NoRoom};

@@ -134,7 +134,9 @@ fn rates(senders: usize) -> Result<[f64; 2], Box<dyn std::error::Error>> {
         duration: TRIAL,
         stop_above: None,
     };
-    let outcome = tester.with_threads(Threads::Several { senders }).measure(&plan)?;
+    let outcome = tester
+        .with_threads(Threads::Several { senders, receivers: 1 })
+        .measure(&plan)?;
     let Outcome::Invalid { report, .. } = outcome else {
         return Err("all was sent: the load is too small".into());
     };

@@ -13,13 +13,15 @@ use std::sync::{
     atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
 };
 
-use brimful_frame::ArpPacket;
+use crate::question::Question;
 
-/// Shared by the sending sides and the receiving side of one trial.
+/// Shared by the sending sides and the receiving sides of one trial.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     lanes: Box<[Progress]>,
     is_called_off: AtomicBool,
+    /// Of each receiving side, frames to its ports that are certainly lost.
+    certain_losses: Box<[AtomicU64]>,
     /// Sending sides that have not ended.
     sides_left: AtomicUsize,
     /// By port, which sending side answers there.
@@ -32,7 +34,7 @@ pub(crate) struct Exchange {
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Questions {
-    list: Mutex<Vec<(usize, ArpPacket)>>,
+    list: Mutex<Vec<(usize, Question)>>,
     /// Spares the sending side the lock when there are none.
     are_there: AtomicBool,
 }
@@ -73,11 +75,13 @@ impl Progress {
 }
 
 impl Exchange {
-    /// For this number of lanes that send and of sending sides; `sides` says of each port which of them answers there.
-    pub(crate) fn new(lanes: usize, count: usize, sides: Vec<usize>) -> Self {
+    /// For this number of lanes that send, of sending sides and of receiving sides; `sides` says of each port which sending
+    /// side answers there.
+    pub(crate) fn new(lanes: usize, count: usize, receiving: usize, sides: Vec<usize>) -> Self {
         Self {
             lanes: (0..lanes).map(|_| Progress::default()).collect(),
             is_called_off: AtomicBool::new(false),
+            certain_losses: (0..receiving).map(|_| AtomicU64::new(0)).collect(),
             sides_left: AtomicUsize::new(count),
             sides: sides.into(),
             questions: (0..count).map(|_| Questions::default()).collect(),
@@ -102,6 +106,13 @@ impl Exchange {
         self.is_called_off.load(Ordering::Relaxed)
     }
 
+    /// Notes how many frames a receiving side knows to be lost; gives how many all of them do.
+    pub(crate) fn note_certain_loss(&self, side: usize, lost: u64) -> u64 {
+        self.certain_losses[side].store(lost, Ordering::Relaxed);
+        let all = self.certain_losses.iter();
+        all.map(|lost| lost.load(Ordering::Relaxed)).sum()
+    }
+
     /// One of the sending sides has ended.
     pub(crate) fn end_sending(&self) {
         // Each adds to what the others released before, so that the last one shows what all have sent.
@@ -114,7 +125,7 @@ impl Exchange {
     }
 
     /// Has the sending side of a port answer a question that came in there.
-    pub(crate) fn ask(&self, port: usize, question: ArpPacket) {
+    pub(crate) fn ask(&self, port: usize, question: Question) {
         let questions = &self.questions[self.sides[port]];
         let mut list = questions.list.lock().unwrap_or_else(PoisonError::into_inner);
         list.push((port, question));
@@ -122,7 +133,7 @@ impl Exchange {
     }
 
     /// The questions to a sending side since the last call, each with its port.
-    pub(crate) fn take_questions(&self, side: usize) -> Vec<(usize, ArpPacket)> {
+    pub(crate) fn take_questions(&self, side: usize) -> Vec<(usize, Question)> {
         let questions = &self.questions[side];
         if !questions.are_there.load(Ordering::Acquire) {
             return Vec::new();
@@ -145,7 +156,7 @@ mod tests {
     #[test]
     fn no_frame_arrives_that_was_not_offered_and_the_end_shows_all_that_was_sent() {
         loom::model(|| {
-            let (exchange, wire) = (Arc::new(Exchange::new(1, 1, vec![0])), Wire::default());
+            let (exchange, wire) = (Arc::new(Exchange::new(1, 1, 1, vec![0])), Wire::default());
             let sending = loom::thread::spawn({
                 let (exchange, wire) = (Arc::clone(&exchange), Arc::clone(&wire));
                 move || {
@@ -179,7 +190,7 @@ mod tests {
     #[test]
     fn the_end_of_the_last_sending_side_shows_what_all_have_sent() {
         loom::model(|| {
-            let exchange = Arc::new(Exchange::new(2, 2, vec![0, 1]));
+            let exchange = Arc::new(Exchange::new(2, 2, 1, vec![0, 1]));
             let sides = [0, 1].map(|side: usize| {
                 let exchange = Arc::clone(&exchange);
                 loom::thread::spawn(move || {

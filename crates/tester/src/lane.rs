@@ -207,7 +207,11 @@ pub(crate) fn sum_of<'l>(
 }
 
 /// Frames missing of all that a port sent.
-pub(crate) fn lost_of_sender(sender: usize, sent: u64, receiving: &[ReceivingLane]) -> u64 {
-    let own = receiving.iter().filter(|lane| lane.sender == sender);
+pub(crate) fn lost_of_sender<'l>(
+    sender: usize,
+    sent: u64,
+    receiving: impl IntoIterator<Item = &'l ReceivingLane>,
+) -> u64 {
+    let own = receiving.into_iter().filter(|lane| lane.sender == sender);
     own.map(|lane| lane.lost_of(lane.turns.among(sent))).sum()
 }

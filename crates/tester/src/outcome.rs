@@ -2,7 +2,7 @@ use brimful_trial::{Counts, Ratio};
 
 use crate::lane::Lanes;
 use crate::turn::End;
-use crate::warnings::warnings;
+use crate::warnings::{unheard_answers, warnings};
 use crate::{Cost, DirectionReport, PacingBounds, PortReport, Warning};
 
 /// What is known after a trial.
@@ -58,6 +58,8 @@ pub(crate) struct Evidence<'t> {
     pub(crate) lanes: &'t Lanes,
     /// Frames of earlier trials that arrived.
     pub(crate) stale: u64,
+    /// Of the ports, how often the same address was asked for in a row, in vain.
+    pub(crate) asked_in_vain: Vec<Option<u64>>,
     pub(crate) costs: Vec<Cost>,
 }
 
@@ -128,9 +130,15 @@ impl Evidence<'_> {
             counts: Counts::new(intended, sent, lost).expect("no more is lost than was sent, or sent than intended"),
             stopped_early,
             costs: self.costs.clone(),
-            warnings: warnings(&directions, ports.as_ref().map(|report| &report.ports[..]), self.stale),
+            warnings: self.warnings(&directions, ports.as_ref()),
             directions,
             ports,
         }
+    }
+    fn warnings(&self, directions: &[DirectionReport], ports: Option<&PortsReport>) -> Vec<Warning> {
+        let of_counts = warnings(directions, ports.map(|report| &report.ports[..]), self.stale);
+        let asked = self.names.iter().zip(&self.asked_in_vain);
+        let in_vain = asked.filter_map(|(name, asked)| Some(unheard_answers(name, (*asked)?)));
+        of_counts.into_iter().chain(in_vain).collect()
     }
 }

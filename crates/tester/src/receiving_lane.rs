@@ -1,3 +1,5 @@
+use std::mem;
+
 use brimful_trial::Nanoseconds;
 use brimful_trial::program::DelayRecord;
 
@@ -68,6 +70,16 @@ impl ReceivingLane {
                     *newest = (*newest).max(Some(stamp.sequence));
                 }
             }
+        }
+    }
+
+    /// Adds what another receiving side, which may be that of the port that the frames are for, saw of the same direction.
+    pub(crate) fn join(&mut self, mut other: Self, is_received_there: bool) {
+        if is_received_there {
+            mem::swap(self, &mut other);
+        }
+        for (count, more) in self.misrouted.iter_mut().zip(other.misrouted) {
+            *count += more;
         }
     }
 

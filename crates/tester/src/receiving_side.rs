@@ -9,6 +9,7 @@ use crate::Clock;
 use crate::cost::Work;
 use crate::exchange::Exchange;
 use crate::pacing::WINDOW;
+use crate::question::Insistence;
 use crate::receiving_lane::ReceivingLane;
 use crate::station::{LEARNING_STREAM, Meaning, Station};
 use crate::test_frames::Stamp;
@@ -21,19 +22,28 @@ const BACKLOG_BURSTS: usize = 4096;
 /// is set apart (`time_namespaces`).
 const OLDEST_ARRIVAL: Nanoseconds = Nanoseconds(1_000_000_000);
 
-/// What arrives on all ports during one trial.
+/// What one thread receives during one trial: all that arrives on some of the ports. Alone in its cache lines, as each
+/// frame is counted here, and the next thread's side may lie beside it.
+#[repr(align(128))]
 pub(crate) struct ReceivingSide<'t, R> {
-    receivers: &'t mut [R],
+    /// Its place among the receiving sides.
+    number: usize,
+    /// With their numbers.
+    receivers: Vec<(usize, &'t mut R)>,
+    /// Of all ports.
     stations: &'t [Station],
     early_stop: EarlyStop<'t>,
     exchange: &'t Exchange,
     trial: u16,
-    /// Of the directions; empty until the sending phase begins.
+    /// Of all directions; of those to ports of other sides, what arrives here is misrouted. Empty until the sending phase
+    /// begins.
     pub(crate) lanes: Vec<ReceivingLane>,
     /// Frames of earlier trials.
     pub(crate) stale: u64,
     /// The ports of which a learning frame has arrived somewhere.
     pub(crate) learnt: Vec<bool>,
+    /// Of who asks for addresses at each port.
+    insistence: Vec<Insistence>,
     pub(crate) work: Work,
     /// Of all ports, one after the other.
     polls: Polls,
@@ -48,7 +58,8 @@ struct Noted {
     no: u64,
 }
 
-/// What ends the sending phase before its time, seen by the receiving side.
+/// What ends the sending phase before its time, seen by the receiving sides.
+#[derive(Clone, Copy)]
 pub(crate) struct EarlyStop<'t> {
     /// Whether all is called off.
     pub(crate) stop: &'t AtomicBool,
@@ -70,16 +81,21 @@ pub(crate) enum Arriving {
 }
 
 impl<'t, R: Receiver> ReceivingSide<'t, R> {
-    pub(crate) fn new(
+    /// This number of sides, to which the ports are dealt out in turn.
+    pub(crate) fn all(
+        count: usize,
         receivers: &'t mut [R],
         stations: &'t [Station],
         early_stop: EarlyStop<'t>,
         exchange: &'t Exchange,
         trial: u16,
-    ) -> Self {
-        Self {
-            learnt: vec![false; receivers.len()],
-            receivers,
+    ) -> Vec<Self> {
+        let ports = receivers.len();
+        let side = |number| Self {
+            number,
+            receivers: Vec::new(),
+            learnt: vec![false; ports],
+            insistence: (0..ports).map(|_| Insistence::default()).collect(),
             stations,
             early_stop,
             exchange,
@@ -90,7 +106,12 @@ impl<'t, R: Receiver> ReceivingSide<'t, R> {
             polls: Polls::new(),
             noted: Noted::default(),
             next_check: Nanoseconds::ZERO,
+        };
+        let mut sides: Vec<_> = (0..count).map(side).collect();
+        for (port, receiver) in receivers.iter_mut().enumerate() {
+            sides[port % count].receivers.push((port, receiver));
         }
+        sides
     }
 
     /// Takes in what has arrived, while frames are sent.
@@ -123,19 +144,42 @@ impl<'t, R: Receiver> ReceivingSide<'t, R> {
         self.polls.rest();
     }
 
-    /// What arrived in each direction, now that the trial is over.
-    pub(crate) fn into_lanes(self) -> Vec<ReceivingLane> {
-        let mut lanes = self.lanes;
-        for lane in &mut lanes {
-            lane.delay.polls = self.polls.clone();
+    /// The directions to its ports.
+    pub(crate) fn own_lanes(&self) -> impl Iterator<Item = &ReceivingLane> {
+        self.lanes.iter().filter(|lane| self.receives_at(lane.to))
+    }
+
+    fn receives_at(&self, port: usize) -> bool {
+        receives_at(&self.receivers, port)
+    }
+
+    /// What arrived in each direction at all sides, now that the trial is over.
+    pub(crate) fn join(sides: Vec<Self>) -> Vec<ReceivingLane> {
+        let mut joined: Vec<ReceivingLane> = Vec::new();
+        for side in sides {
+            let Self {
+                lanes,
+                polls,
+                receivers,
+                ..
+            } = side;
+            for (index, mut lane) in lanes.into_iter().enumerate() {
+                lane.delay.polls = polls.clone();
+                let is_received_here = receives_at(&receivers, lane.to);
+                match joined.get_mut(index) {
+                    Some(known) => known.join(lane, is_received_here),
+                    None => joined.push(lane),
+                }
+            }
         }
-        lanes
+        joined
     }
 
     /// Takes in one burst of each port and gives how many frames that were.
     pub(crate) fn receive(&mut self, clock: &impl Clock, arriving: Arriving) -> io::Result<usize> {
         let mut total = 0;
-        for (port, receiver) in self.receivers.iter_mut().enumerate() {
+        for (port, receiver) in &mut self.receivers {
+            let port = *port;
             let (station, lanes, exchange) = (&self.stations[port], &mut self.lanes, self.exchange);
             let lanes = if arriving == Arriving::Outside {
                 &mut []
@@ -175,7 +219,10 @@ impl<'t, R: Receiver> ReceivingSide<'t, R> {
                         lane.damaged += 1;
                     }
                 }
-                Meaning::AddressWanted(question) => exchange.ask(port, question),
+                Meaning::AddressWanted(question) => {
+                    self.insistence[port].note(question.address(), clock.now());
+                    exchange.ask(port, question);
+                }
                 Meaning::OtherVlan(_) | Meaning::Foreign => {}
             })?;
         }
@@ -206,12 +253,27 @@ impl<'t, R: Receiver> ReceivingSide<'t, R> {
         let (mut lost, mut all_sent) = (0, 0);
         for lane in &mut self.lanes {
             let (sent, complete) = lane.sent_so_far(self.exchange);
-            lane.note_sent(now, complete, silence);
-            lost += lane.certainly_lost(now, grace, silence);
             all_sent += sent;
+            if receives_at(&self.receivers, lane.to) {
+                lane.note_sent(now, complete, silence);
+                lost += lane.certainly_lost(now, grace, silence);
+            }
         }
+        // What others found a moment ago was sent by then, so that there is never more of it than was sent.
+        let lost = self.exchange.note_certain_loss(self.number, lost);
         Counts::new(intended, all_sent, lost).is_ok_and(|counts| counts.loss_is_certain_to_exceed(limit))
     }
+}
+
+/// Of the ports, how often the same address was asked for in a row, in vain.
+pub(crate) fn asked_in_vain<R>(sides: &[ReceivingSide<'_, R>]) -> Vec<Option<u64>> {
+    let ports = 0..sides.iter().map(|side| side.insistence.len()).max().unwrap_or(0);
+    let at = |port: usize| sides.iter().filter_map(|side| side.insistence[port].in_vain()).max();
+    ports.map(at).collect()
+}
+
+fn receives_at<R>(receivers: &[(usize, &mut R)], port: usize) -> bool {
+    receivers.iter().any(|(own, _)| *own == port)
 }
 
 impl Noted {

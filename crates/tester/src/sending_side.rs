@@ -243,7 +243,7 @@ impl<'t, S: Sender> SendingSide<'t, S> {
         for (number, question) in self.exchange.take_questions(self.number) {
             for port in self.ports.iter_mut().filter(|port| port.number == number) {
                 port.beside += 1;
-                send_one(port.sender, &mut |buffer| port.station.fill_answer(buffer, question))?;
+                send_one(port.sender, &mut |buffer| port.station.fill_answer(buffer, &question))?;
             }
         }
         Ok(())
@@ -331,6 +331,6 @@ fn send_one<S: Sender>(sender: &mut S, fill: &mut dyn FnMut(&mut [u8]) -> usize)
     }
 }
 
-fn is_link_error(error: &io::Error) -> bool {
+pub(crate) fn is_link_error(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NetworkDown
 }

@@ -33,7 +33,7 @@ impl<S: Sender, R: Receiver, C: Clock> Respond for Service<'_, '_, S, R, C> {
                 };
             }
             Ok(None) => nothing_came_back(machine.busy()),
-            Err(error) => format!("a port failed: {error}"),
+            Err(error) => self.tester.failure(&error),
         };
         Reply::Error { id: None, error }
     }
@@ -50,7 +50,7 @@ impl<S: Sender, R: Receiver, C: Clock> Respond for Service<'_, '_, S, R, C> {
                     return Some(Reply::of_trial(request, outcome)?.with_hint(machine.hint()));
                 }
                 Ok(outcome) => return Reply::of_trial(request, outcome),
-                Err(error) => format!("a port failed: {error}"),
+                Err(error) => self.tester.failure(&error),
             },
             Err(error) => error,
         };

@@ -1,18 +1,11 @@
-use std::net::IpAddr;
-
-use brimful_frame::header_len::{ADDRESSES, TAG};
-use brimful_frame::{
-    ArpOperation, ArpPacket, EtherType, EthernetView, FRAME_CHECK_SEQUENCE_LEN, MIN_FRAME_SIZE, MacAddress, Malformed,
-    VlanTag,
-};
-
 use std::sync::Arc;
 
+use brimful_frame::header_len::{ADDRESSES, TAG};
+use brimful_frame::{EtherType, MacAddress, Malformed, VlanTag};
+
+use crate::question::{self, MAX_TAGS, Question};
 use crate::test_frames::{Stamp, TemplateError, TestFrame};
 use crate::{Profile, Stream};
-
-/// An ARP packet has room for this many in the smallest frame.
-const MAX_TAGS: usize = 4;
 
 /// The stream of frames that only teach a bridge where an address is.
 pub(crate) const LEARNING_STREAM: u8 = 0xff;
@@ -20,7 +13,7 @@ pub(crate) const LEARNING_STREAM: u8 = 0xff;
 pub(crate) const RAMP_UP_STREAM: u8 = 0xfe;
 
 /// What a received frame means to the tester.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Meaning {
     /// A test frame, intact.
     Test(Stamp),
@@ -29,7 +22,7 @@ pub(crate) enum Meaning {
     /// A test frame, damaged on its way.
     Damaged,
     /// Somebody asks for the address of the port.
-    AddressWanted(ArpPacket),
+    AddressWanted(Question),
     /// Nothing to the tester.
     Foreign,
 }
@@ -66,7 +59,7 @@ impl Station {
             Ok(frame) if self.is_on_vlan(&frame) => Meaning::Test(frame.stamp),
             Ok(frame) => Meaning::OtherVlan(frame.stamp),
             Err(Malformed::Checksum { .. }) => Meaning::Damaged,
-            Err(_) => self.wanted_address(bytes).unwrap_or(Meaning::Foreign),
+            Err(_) => self.question(bytes).map_or(Meaning::Foreign, Meaning::AddressWanted),
         }
     }
 
@@ -82,23 +75,15 @@ impl Station {
         len
     }
 
-    /// A broadcast of the address of the port to every neighbour; nothing without IPv4.
+    /// The address of the port, made known to every neighbour; nothing without IP.
     pub(crate) fn fill_announcement(&self, buffer: &mut [u8]) -> Option<usize> {
-        let IpAddr::V4(own) = self.profile.source_ip(self.port)? else {
-            return None;
-        };
-        let announcement = ArpPacket {
-            operation: ArpOperation::Request,
-            sender_mac: self.profile.mac(self.port),
-            sender_ip: own,
-            target_mac: MacAddress::default(),
-            target_ip: own,
-        };
-        Some(self.fill_arp(buffer, MacAddress::BROADCAST, announcement))
+        let own = self.profile.source_ip(self.port)?;
+        let mac = self.profile.mac(self.port);
+        Some(question::fill_announcement(buffer, own, mac, &self.tags))
     }
 
-    pub(crate) fn fill_answer(&self, buffer: &mut [u8], question: ArpPacket) -> usize {
-        self.fill_arp(buffer, question.sender_mac, question.reply(self.profile.mac(self.port)))
+    pub(crate) fn fill_answer(&self, buffer: &mut [u8], question: &Question) -> usize {
+        question.fill_answer(buffer, self.profile.mac(self.port))
     }
 
     fn is_on_vlan(&self, frame: &TestFrame) -> bool {
@@ -109,29 +94,8 @@ impl Station {
         frame.vlan.map_or(0, VlanTag::id) == stream.vlan_id(frame.stamp.sequence)
     }
 
-    fn wanted_address(&self, bytes: &[u8]) -> Option<Meaning> {
-        let frame = EthernetView::parse(bytes).ok()?;
-        if frame.ether_type() != EtherType::ARP {
-            return None;
-        }
-        let packet = ArpPacket::parse(frame.payload()).ok()?;
-        let is_for_us = packet.operation == ArpOperation::Request
-            && packet.sender_ip != packet.target_ip
-            && self.profile.owns(self.port, packet.target_ip);
-        is_for_us.then_some(Meaning::AddressWanted(packet))
-    }
-
-    fn fill_arp(&self, buffer: &mut [u8], destination: MacAddress, packet: ArpPacket) -> usize {
-        let len = MIN_FRAME_SIZE - FRAME_CHECK_SEQUENCE_LEN;
-        let frame = &mut buffer[..len];
-        frame.fill(0);
-        let type_offset = ADDRESSES + self.tags.len();
-        frame[..6].copy_from_slice(&destination.0);
-        frame[6..ADDRESSES].copy_from_slice(&self.profile.mac(self.port).0);
-        frame[ADDRESSES..type_offset].copy_from_slice(&self.tags);
-        frame[type_offset..type_offset + 2].copy_from_slice(&EtherType::ARP.0.to_be_bytes());
-        packet.emit(&mut frame[type_offset + 2..]);
-        len
+    fn question(&self, bytes: &[u8]) -> Option<Question> {
+        Question::read(bytes).filter(|question| self.profile.owns(self.port, question.address()))
     }
 }
 
@@ -161,11 +125,18 @@ fn tags_of(stream: &Stream, max_frame_len: usize) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FrameSizes, ProfileFile, ProfileOptions};
+    use crate::{FrameSizes, IpVersion, ProfileFile, ProfileOptions};
+    use brimful_frame::{ArpOperation, ArpPacket, EthernetView, NeighbourAdvertisement};
+    use std::net::Ipv6Addr;
     use std::path::Path;
 
     fn station(port: usize, vlan: Option<u16>) -> Station {
+        station_of(port, vlan, IpVersion::V4)
+    }
+
+    fn station_of(port: usize, vlan: Option<u16>, ip: IpVersion) -> Station {
         let options = ProfileOptions {
+            ip: Some(ip),
             vlan: vlan.map(|id| VlanTag::new(id).unwrap()),
             sizes: Some(FrameSizes::Fixed(100)),
             ..ProfileOptions::default()
@@ -186,31 +157,137 @@ mod tests {
         ));
     }
 
-    #[test]
-    fn a_question_for_the_own_address_is_answered() {
+    const ROUTER: MacAddress = MacAddress([2, 5, 5, 5, 5, 5]);
+
+    fn framed(to: MacAddress, tags: &[u8], ether_type: EtherType, payload: &[u8]) -> Vec<u8> {
+        [&to.0[..], &ROUTER.0, tags, &ether_type.0.to_be_bytes(), payload].concat()
+    }
+
+    /// A question of a router by ARP.
+    fn arp_question(tags: &[u8], target: [u8; 4]) -> Vec<u8> {
         let question = ArpPacket {
             operation: ArpOperation::Request,
-            sender_mac: MacAddress([2, 5, 5, 5, 5, 5]),
+            sender_mac: ROUTER,
             sender_ip: [198, 19, 0, 1].into(),
             target_mac: MacAddress::default(),
-            target_ip: [198, 19, 0, 2].into(),
+            target_ip: target.into(),
         };
-        let mut buffer = [0; 100];
-        let len = station(0, None).fill_arp(&mut buffer, MacAddress::BROADCAST, question);
-        let asked = station(1, None).meaning(&buffer[..len]);
-        assert_eq!(asked, Meaning::AddressWanted(question));
-        assert_eq!(station(0, None).meaning(&buffer[..len]), Meaning::Foreign);
-        let len = station(1, None).fill_answer(&mut buffer, question);
-        let frame = EthernetView::parse(&buffer[..len]).unwrap();
-        assert_eq!(frame.destination(), question.sender_mac);
-        let answer = ArpPacket::parse(frame.payload()).unwrap();
-        assert_eq!(answer.sender_mac, station(1, None).profile.mac(1));
+        let mut payload = [0; ArpPacket::LEN];
+        question.emit(&mut payload);
+        framed(MacAddress::BROADCAST, tags, EtherType::ARP, &payload)
+    }
+
+    /// A question of a router by neighbour discovery.
+    fn solicitation(tags: &[u8], source: &str, target: &str, options: &[u8]) -> Vec<u8> {
+        let [source, target]: [Ipv6Addr; 2] = [source, target].map(|text| text.parse().unwrap());
+        let low = &target.octets()[13..];
+        let mut payload = vec![0x60, 0, 0, 0, 0, 24 + options.len() as u8, 58, 255];
+        payload.extend(source.octets());
+        payload.extend([&[0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0xff], low].concat());
+        payload.extend([135, 0, 0, 0, 0, 0, 0, 0]);
+        payload.extend(target.octets());
+        payload.extend(options);
+        let pseudo_header = brimful_frame::Ipv6View::parse(&payload).unwrap().pseudo_header();
+        let checksum = pseudo_header.with_bytes(&payload[40..]).finish();
+        payload[42..44].copy_from_slice(&checksum.to_be_bytes());
+        let group = MacAddress([0x33, 0x33, 0xff, low[0], low[1], low[2]]);
+        framed(group, tags, EtherType::IPV6, &payload)
+    }
+
+    /// The answer of a station, if it has one.
+    fn answer(station: &Station, question: &[u8]) -> Option<Vec<u8>> {
+        let Meaning::AddressWanted(question) = station.meaning(question) else {
+            return None;
+        };
+        let mut buffer = vec![0xff; station.profile.longest_of_a_port().unwrap()];
+        let len = station.fill_answer(&mut buffer, &question);
+        buffer.truncate(len);
+        Some(buffer)
+    }
+
+    #[test]
+    fn a_question_for_the_own_address_is_answered() {
+        let question = arp_question(&[], [198, 19, 0, 2]);
+        assert_eq!(station(0, None).meaning(&question), Meaning::Foreign);
+        let answered = answer(&station(1, None), &question).unwrap();
+        let frame = EthernetView::parse(&answered).unwrap();
+        assert_eq!((frame.destination(), answered.len()), (ROUTER, 60));
+        let packet = ArpPacket::parse(frame.payload()).unwrap();
+        assert_eq!(packet.sender_mac, station(1, None).profile.mac(1));
+        assert_eq!((packet.operation, packet.target_mac), (ArpOperation::Reply, ROUTER));
+    }
+
+    #[test]
+    fn over_ipv6_too_whoever_asks_and_however() {
+        let stations = [0, 1].map(|port| station_of(port, None, IpVersion::V6));
+        let own = "2001:2:0:1::2";
+        let with_option = [1, 1, 2, 6, 6, 6, 6, 6];
+        for (options, to) in [(&[][..], ROUTER), (&with_option, MacAddress([2, 6, 6, 6, 6, 6]))] {
+            let question = solicitation(&[], "fe80::1", own, options);
+            assert_eq!(stations[0].meaning(&question), Meaning::Foreign);
+            let answered = answer(&stations[1], &question).unwrap();
+            let frame = EthernetView::parse(&answered).unwrap();
+            let mac = stations[1].profile.mac(1);
+            assert_eq!((frame.destination(), frame.source()), (to, mac));
+            let expected = NeighbourAdvertisement {
+                destination: "fe80::1".parse().unwrap(),
+                target: own.parse().unwrap(),
+                target_mac: mac,
+                is_solicited: true,
+            };
+            let mut payload = [0; NeighbourAdvertisement::LEN];
+            expected.emit(&mut payload);
+            assert_eq!(frame.payload(), payload);
+        }
+        // Who would take the address hears, with all others, that it is taken; other addresses are free.
+        let answered = answer(&stations[1], &solicitation(&[], "::", own, &[])).unwrap();
+        assert_eq!(answered[..6], [0x33, 0x33, 0, 0, 0, 1]);
+        let other = solicitation(&[], "::", "2001:2:0:1::3", &[]);
+        assert_eq!(stations[1].meaning(&other), Meaning::Foreign);
+        // Of the other version alone.
+        assert_eq!(
+            stations[1].meaning(&arp_question(&[], [198, 19, 0, 2])),
+            Meaning::Foreign
+        );
+    }
+
+    #[test]
+    fn an_answer_has_the_tags_of_its_question() {
+        let tags = [0x88, 0xa8, 0, 9, 0x81, 0, 0, 8];
+        for (version, question) in [
+            (IpVersion::V4, arp_question(&tags, [198, 19, 0, 2])),
+            (IpVersion::V6, solicitation(&tags, "fe80::1", "2001:2:0:1::2", &[])),
+        ] {
+            let answered = answer(&station_of(1, Some(7), version), &question).unwrap();
+            assert_eq!(answered[12..20], tags);
+        }
+        let too_many = [0x81, 0, 0, 7].repeat(5);
+        let question = arp_question(&too_many, [198, 19, 0, 2]);
+        assert_eq!(station(1, None).meaning(&question), Meaning::Foreign);
+    }
+
+    #[test]
+    fn an_address_that_looks_like_a_stamp_is_asked_for_nevertheless() {
+        let own: Ipv6Addr = "2001:2:0:b4f7::2".parse().unwrap();
+        let options = ProfileOptions {
+            ip: Some(IpVersion::V6),
+            source_ips: Some(vec!["2001:2::1".parse().unwrap(), own.into()]),
+            ..ProfileOptions::default()
+        };
+        let profile = Profile::new(&ProfileFile::default(), Path::new(""), &options).unwrap();
+        let station = Station::new(&profile, 1, &Arc::from([])).unwrap();
+        let option = [1, 1, 2, 5, 5, 5, 5, 5];
+        let question = solicitation(&[], "fe80::1", &own.to_string(), &option);
+        assert!(matches!(station.meaning(&question), Meaning::AddressWanted(_)));
     }
 
     #[test]
     fn an_announcement_is_no_question() {
-        let mut buffer = [0; 100];
-        let len = station(1, None).fill_announcement(&mut buffer).unwrap();
-        assert_eq!(station(1, None).meaning(&buffer[..len]), Meaning::Foreign);
+        for version in [IpVersion::V4, IpVersion::V6] {
+            let station = station_of(1, None, version);
+            let mut buffer = [0; 100];
+            let len = station.fill_announcement(&mut buffer).unwrap();
+            assert_eq!(station.meaning(&buffer[..len]), Meaning::Foreign);
+        }
     }
 }

@@ -11,12 +11,13 @@ use brimful_trial::Nanoseconds;
 use crate::attribution::Counted;
 use crate::clock::ClockWatch;
 use crate::exchange::Exchange;
+use crate::failure;
 use crate::lane::{Lanes, receiving_lanes};
 use crate::outcome::Evidence;
 use crate::pacing::WINDOW;
 use crate::plan::SendingPlan;
-use crate::receiving_side::{EarlyStop, ReceivingSide, drain};
-use crate::sending_side::{SendingPort, SendingSide, deal_out, port_without_link};
+use crate::receiving_side::{EarlyStop, ReceivingSide, asked_in_vain, drain};
+use crate::sending_side::{SendingPort, SendingSide, deal_out, is_link_error, port_without_link};
 use crate::sharing::Sharing;
 use crate::station::Station;
 use crate::test_frames::TemplateError;
@@ -42,7 +43,7 @@ pub struct Tester<'a, S, R, C> {
     profile: Profile,
     timing: Timing,
     threads: Threads,
-    /// Of the threads that send, in their order; any where there are none.
+    /// Of the threads that send and of those that receive but for the calling one, in their order; any where there are none.
     processors: Vec<usize>,
     ramp_up: Nanoseconds,
     broadcast_every: Option<NonZeroU64>,
@@ -114,7 +115,8 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
         Self { more_senders, ..self }
     }
 
-    /// The same with each thread that sends on one of these processors, in their order.
+    /// The same with each thread that sends, and then each that receives but for the calling one, on one of these
+    /// processors.
     #[must_use]
     pub fn with_processors(self, processors: Vec<usize>) -> Self {
         Self { processors, ..self }
@@ -140,6 +142,17 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
     /// # Errors
     /// When a port fails for another reason than its link.
     pub fn measure(&mut self, plan: &TrialPlan) -> io::Result<Outcome> {
+        match self.perform(plan) {
+            // Some ways into the kernel say so of whatever they are asked first.
+            Err(error) if is_link_error(&error) => {
+                let port = self.port_without_link()?.ok_or(error)?;
+                Ok(self.evidence(&Lanes::default(), 0).link_down(port))
+            }
+            outcome => outcome,
+        }
+    }
+
+    fn perform(&mut self, plan: &TrialPlan) -> io::Result<Outcome> {
         self.trial = self.trial.wrapping_add(1);
         drain(&mut self.receivers)?;
         if let Some(port) = self.port_without_link()? {
@@ -172,7 +185,9 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
         let streams = Arc::clone(&self.streams);
         let mut trial = self.trial(&exchange, &sharing, plan);
         trial.learn()?;
-        trial.receiving.lanes = receiving_lanes(&profile, &streams, &sharing, plan);
+        for side in &mut trial.receiving {
+            side.lanes = receiving_lanes(&profile, &streams, &sharing, plan);
+        }
         let mut end = trial.send(&sending_plan, threads, &processors)?;
         let end_of_sending = trial.now();
         let mut left_behind = None;
@@ -190,10 +205,11 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
         }
         let costs = trial.costs(threads);
         let Trial { sending, receiving, .. } = trial;
-        let stale = receiving.stale;
+        let stale = receiving.iter().map(|side| side.stale).sum();
+        let asked_in_vain = asked_in_vain(&receiving);
         let slip = sending.iter().map(|side| side.slip).max().unwrap_or(0);
         let sent = sending.into_iter().flat_map(|side| side.lanes).collect();
-        let mut lanes = Lanes::join(sent, receiving.into_lanes(), slip);
+        let mut lanes = Lanes::join(sent, ReceivingSide::join(receiving), slip);
         let during = self.settle(&mut lanes, &before)?;
         if let (Some(port), End::Schedule | End::Loss | End::OffSchedule) = (self.port_without_link()?, end) {
             end = End::LinkDown(port);
@@ -203,9 +219,16 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
         let spoiled = spoiled.or_else(|| self.lost_before_sent(&lanes));
         let evidence = Evidence {
             costs,
+            asked_in_vain,
             ..self.evidence(&lanes, stale)
         };
         Ok(evidence.judge(end, plan.stop_above, spoiled, &timing.bounds))
+    }
+
+    /// Why a trial came to nothing, in one line.
+    pub(crate) fn failure(&mut self, error: &io::Error) -> String {
+        let longest = self.profile.max_frame_len().unwrap_or_default();
+        failure::describe(&mut self.senders, longest, error)
     }
 
     /// The sending halves of the ports, for their owner.
@@ -242,7 +265,7 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
         let routes = self.profile.routes();
         let threads = match self.threads {
             Threads::One => 1,
-            Threads::Several { senders } => senders,
+            Threads::Several { senders, .. } => senders,
         };
         let is_possible = |sharing: &Sharing| {
             let mut ports = routes
@@ -263,7 +286,14 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
             place.map_or(0, |place| sharing.thread_of(sharing.first_lane(place)))
         };
         let sides = (0..self.senders.len()).map(side_of).collect();
-        Exchange::new(sharing.lanes(), sharing.threads(), sides)
+        Exchange::new(sharing.lanes(), sharing.threads(), self.receiving_sides(), sides)
+    }
+
+    fn receiving_sides(&self) -> usize {
+        match self.threads {
+            Threads::One => 1,
+            Threads::Several { receivers, .. } => receivers.clamp(1, self.receivers.len()),
+        }
     }
 
     fn trial<'t>(&'t mut self, exchange: &'t Exchange, sharing: &Sharing, plan: &TrialPlan) -> Trial<'t, S, R, C> {
@@ -275,6 +305,7 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
             grace: self.timing.stop_grace,
             silence: self.timing.straggler_wait.max(self.timing.stop_grace),
         };
+        let receiving_sides = self.receiving_sides();
         let side = |number| SendingSide::new(number, &self.streams, exchange, self.trial);
         let senders = self.senders.iter_mut().zip(&mut self.more_senders).zip(&self.stations);
         let ports = senders.enumerate().map(|(number, ((first, more), station))| {
@@ -293,7 +324,14 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
         );
         Trial {
             sending,
-            receiving: ReceivingSide::new(&mut self.receivers, &self.stations, early_stop, exchange, self.trial),
+            receiving: ReceivingSide::all(
+                receiving_sides,
+                &mut self.receivers,
+                &self.stations,
+                early_stop,
+                exchange,
+                self.trial,
+            ),
             exchange,
             clock: &self.clock,
             watch: ClockWatch::default(),
@@ -310,6 +348,7 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
             names: self.senders.iter().map(Sender::name).collect(),
             lanes,
             stale,
+            asked_in_vain: Vec::new(),
             costs: Vec::new(),
         }
     }

@@ -7,10 +7,12 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 pub enum Threads {
     /// One thread sends and receives in turns: the device has the other processors to itself.
     One,
-    /// The calling thread receives, and others send, each for some of the ports.
+    /// The calling thread receives, perhaps with others, and others send, each for some of the ports.
     Several {
         /// How many send: at least one, and no more than there are ports that send.
         senders: usize,
+        /// How many receive: at least one, and no more than there are ports.
+        receivers: usize,
     },
 }
 

@@ -1,5 +1,5 @@
 //! One trial, phase by phase. While frames are sent, one loop runs both sides in turns, or each side runs its own, of
-//! which several may send; what a turn does and what it decides is the same.
+//! which several may send and several receive; what a turn does and what it decides is the same.
 
 use std::hint;
 use std::io;
@@ -47,7 +47,8 @@ pub(crate) const FLUSH_WAIT: Nanoseconds = Nanoseconds(100_000_000);
 pub(crate) struct Trial<'t, S, R, C> {
     /// One for each thread that sends.
     pub(crate) sending: Vec<SendingSide<'t, S>>,
-    pub(crate) receiving: ReceivingSide<'t, R>,
+    /// One for each thread that receives.
+    pub(crate) receiving: Vec<ReceivingSide<'t, R>>,
     pub(crate) exchange: &'t Exchange,
     pub(crate) clock: &'t C,
     pub(crate) watch: ClockWatch,
@@ -60,10 +61,18 @@ impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
     pub(crate) fn learn(&mut self) -> io::Result<()> {
         self.sending.iter_mut().try_for_each(SendingSide::announce)?;
         let deadline = self.now() + LEARNING_WAIT;
-        while self.receiving.learnt.contains(&false) && self.now() < deadline && !self.is_stopped() {
+        while !self.is_learnt() && self.now() < deadline && !self.is_stopped() {
             self.attend(Arriving::Outside, true)?;
         }
         Ok(())
+    }
+
+    /// Whether a learning frame of each port has arrived somewhere.
+    fn is_learnt(&self) -> bool {
+        let ports = 0..self.receiving.first().map_or(0, |side| side.learnt.len());
+        ports
+            .into_iter()
+            .all(|port| self.receiving.iter().any(|side| side.learnt[port]))
     }
 
     /// Sends what is to be sent, and receives meanwhile.
@@ -78,11 +87,10 @@ impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
     pub(crate) fn costs(&self, threads: Threads) -> Vec<Cost> {
         let rate = self.clock.cycles_per_second();
         let sending = |name| self.sending.iter().map(move |side| side.work.cost(name, rate));
+        let receiving = self.receiving.iter().map(|side| side.work.cost("receiver", rate));
         match threads {
             Threads::One => sending("both").collect(),
-            Threads::Several { .. } => sending("sender")
-                .chain([self.receiving.work.cost("receiver", rate)])
-                .collect(),
+            Threads::Several { .. } => sending("sender").chain(receiving).collect(),
         }
     }
 
@@ -95,6 +103,7 @@ impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
             ..
         } = self;
         let sending = sending.first_mut().expect("somebody sends");
+        let receiving = receiving.first_mut().expect("somebody receives");
         sending.begin(plan, clock.now())?;
         loop {
             let now = clock.now();
@@ -111,7 +120,8 @@ impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
                 Turn::Over(end) => return Ok(end),
             };
             sending.work.add(sent, received);
-            let may_rest = sending.may_rest(now) && !expects_frames(slice::from_ref(sending), receiving, now);
+            let may_rest =
+                sending.may_rest(now) && !expects_frames(slice::from_ref(sending), slice::from_ref(receiving), now);
             if sent + received == 0 && may_rest {
                 receiving.rest();
                 clock.sleep(NAP);
@@ -131,9 +141,10 @@ impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
         } = self;
         let (exchange, clock, watch) = (*exchange, *clock, *watch);
         let start = &OnceLock::new();
-        let processors = processors.iter().copied().map(Some).chain(iter::repeat(None));
+        let mut processors = processors.iter().copied().map(Some).chain(iter::repeat(None));
+        let (first, others) = receiving.split_first_mut().expect("somebody receives");
         thread::scope(|scope| {
-            let sides = sending.iter_mut().zip(processors);
+            let sides = sending.iter_mut().zip(&mut processors);
             let threads: Vec<_> = sides
                 .map(|(side, processor)| {
                     let told = TellsTheEnd(exchange, thread::current());
@@ -150,14 +161,29 @@ impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
                     })
                 })
                 .collect();
-            let seen = receive_while_sending(receiving, exchange, clock);
+            let others: Vec<_> = others
+                .iter_mut()
+                .zip(&mut processors)
+                .map(|(side, processor)| {
+                    scope.spawn(move || {
+                        let on_its_own = processor.map_or(Ok(()), stay_on);
+                        let seen = on_its_own.and_then(|()| receive_while_sending(side, exchange, clock));
+                        if !matches!(seen, Ok(None)) {
+                            exchange.call_off();
+                        }
+                        seen
+                    })
+                })
+                .collect();
+            let seen = receive_while_sending(first, exchange, clock);
             exchange.call_off();
             let join = |thread: ScopedJoinHandle<'_, io::Result<_>>| {
                 thread.join().unwrap_or_else(|panic| panic::resume_unwind(panic))
             };
             let sent: Vec<Option<End>> = threads.into_iter().map(join).collect::<Result<_, _>>()?;
-            let cut_short = sent.into_iter().flatten().find(|&end| end != End::Schedule);
-            Ok(seen?.or(cut_short).unwrap_or(End::Schedule))
+            let seen_by_others: Vec<Option<End>> = others.into_iter().map(join).collect::<Result<_, _>>()?;
+            let mut ends = iter::once(seen?).chain(seen_by_others).chain(sent).flatten();
+            Ok(ends.find(|&end| end != End::Schedule).unwrap_or(End::Schedule))
         })
     }
 
@@ -187,7 +213,9 @@ impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
             }
             if now >= deadline {
                 // What has arrived by the deadline counts, however late it is fetched.
-                self.receiving.receive_backlog(self.clock, Arriving::Straggling)?;
+                for side in &mut self.receiving {
+                    side.receive_backlog(self.clock, Arriving::Straggling)?;
+                }
                 break;
             }
             let may_rest = !expects_frames(&self.sending, &self.receiving, now);
@@ -214,7 +242,11 @@ impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
     fn attend(&mut self, arriving: Arriving, may_rest: bool) -> io::Result<()> {
         // A fault injector holds frames back until somebody uses the port.
         self.push_out()?;
-        if self.receiving.receive(self.clock, arriving)? == 0 && may_rest {
+        let mut received = 0;
+        for side in &mut self.receiving {
+            received += side.receive(self.clock, arriving)?;
+        }
+        if received == 0 && may_rest {
             self.clock.sleep(NAP);
             self.watch.note_nap();
         }
@@ -245,20 +277,25 @@ impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
 }
 
 /// Whether a frame may arrive at any moment.
-fn expects_frames<S, R>(sending: &[SendingSide<'_, S>], receiving: &ReceivingSide<'_, R>, now: Nanoseconds) -> bool {
+fn expects_frames<S, R: Receiver>(
+    sending: &[SendingSide<'_, S>],
+    receiving: &[ReceivingSide<'_, R>],
+    now: Nanoseconds,
+) -> bool {
     missing(sending, receiving).any(|lane| now <= lane.last_sent() + ON_THE_WAY)
 }
 
 /// The ports of which a frame may still be on its way: of others all that are missing were refused on the spot.
-fn missing<'s, S, R>(
+fn missing<'s, S, R: Receiver>(
     sending: &'s [SendingSide<'_, S>],
-    receiving: &'s ReceivingSide<'_, R>,
+    receiving: &'s [ReceivingSide<'_, R>],
 ) -> impl Iterator<Item = &'s SendingLane> {
     let lanes = sending.iter().flat_map(|side| &side.lanes);
     lanes.clone().filter(move |lane| {
         let of_port = |count| sum_of(lanes.clone(), lane.sender, count);
         let sent = of_port(SendingLane::sent);
-        lost_of_sender(lane.sender, sent, &receiving.lanes) > of_port(|lane| lane.sent_into_full_queue)
+        let received = receiving.iter().flat_map(ReceivingSide::own_lanes);
+        lost_of_sender(lane.sender, sent, received) > of_port(|lane| lane.sent_into_full_queue)
     })
 }
 

@@ -66,6 +66,17 @@ pub(crate) fn warnings(directions: &[DirectionReport], ports: Option<&[PortRepor
     warnings
 }
 
+/// A neighbour hears none of the answers of a port, having asked this number of times in a row.
+pub(crate) fn unheard_answers(name: &str, asked: u64) -> Warning {
+    Warning {
+        code: "unheard-answers",
+        text: format!(
+            "a neighbour asked {asked} times in a row for one address at {name}: the answers (ARP, neighbour discovery) do \
+             not reach it, and it drops frames to that address"
+        ),
+    }
+}
+
 /// Ports that have had far less of the frames than the others, all in one line.
 fn starved_ports(ports: &[PortReport]) -> Option<Warning> {
     let sum = |count: fn(&PortReport) -> u64| u128::from(ports.iter().map(count).sum::<u64>());

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use brimful_frame::ArpPacket;
+use brimful_frame::{ArpPacket, NeighbourSolicitation};
 use brimful_tester::{Genome, Profile, ProfileFile, ProfileOptions, TestFrame};
 use brimful_trial::program::Request;
 
@@ -61,7 +61,9 @@ fn every_frame_of_the_corpus_is_read_or_refused() {
     let (mut frames, mut refused) = (0, 0);
     for entry in fs::read_dir(corpus).expect("the corpus is committed") {
         let bytes = fs::read(entry.expect("a readable entry").path()).expect("a readable file");
-        let read = TestFrame::parse(&bytes).is_ok() || ArpPacket::parse(&bytes).is_ok();
+        let read = TestFrame::parse(&bytes).is_ok()
+            || ArpPacket::parse(&bytes).is_ok()
+            || NeighbourSolicitation::parse(&bytes).is_ok();
         frames += usize::from(read);
         refused += usize::from(!read);
     }

@@ -46,7 +46,7 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind(
         name="tester",
-        form="tester:PORT,PORT[,PORT...][,senders=N]",
+        form="tester:PORT,PORT[,PORT...][,senders=N][,receivers=N]",
         opener="brimful.measurers.tester:tester_on_ports",
         hears_traffic=True,
         sends_profiles=True,

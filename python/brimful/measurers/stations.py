@@ -15,7 +15,7 @@ from brimful.lab import Lab, links, open_lab
 from brimful.lab.devices import ETHERNET_LEN
 from brimful.measurers.base import Description, TrialFailedError
 from brimful.measurers.command import CommandMeasurer
-from brimful.measurers.tester import take_senders, tester_program
+from brimful.measurers.tester import take_threads, tester_program
 
 BROADCAST = "ff:ff:ff:ff:ff:ff"
 LEAST_PORTS = 3
@@ -209,7 +209,7 @@ def port_count(spec: str) -> int:
     """
     kind, _, rest = spec.partition(":")
     if kind == "tester":
-        return len(take_senders(rest)[0].split(","))
+        return len(take_threads(rest)[0].split(","))
     found = re.search(r",ports=([0-9]{1,3})(?:,|$)", rest)
     return int(found[1]) if found else LEAST_PORTS - 1
 
@@ -232,8 +232,8 @@ def open_stations(spec: str, *, flush_command: str | None, timeout_s: float) -> 
         When it names fewer than three ports, or something else.
     """
     kind, _, rest = spec.partition(":")
-    # One thread sends all sequences.
-    rest, _ = take_senders(rest)
+    # One thread sends and receives all sequences.
+    rest, _ = take_threads(rest)
     if kind == "lab":
         return stations_in(open_lab(rest), rest, flush_command=flush_command, timeout_s=timeout_s)
     ports = rest.split(",")

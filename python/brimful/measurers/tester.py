@@ -36,27 +36,29 @@ def tester_program() -> str:
     return found
 
 
-_SENDERS = re.compile(r",senders=([^,]*)(?=,|$)")
+_THREADS = re.compile(r",(senders|receivers)=([^,]*)(?=,|$)")
 
 
-def take_senders(rest: str) -> tuple[str, list[str]]:
-    """Take ``senders=N`` out of what follows the kind of a measurer, as an option of the tester.
+def take_threads(rest: str) -> tuple[str, list[str]]:
+    """Take ``senders=N`` and ``receivers=N`` out of what follows the kind of a measurer, as options of the tester.
 
-    >>> take_senders("eth1,eth2,senders=2"), take_senders("bridge")
-    (('eth1,eth2', ['--senders=2']), ('bridge', []))
+    >>> take_threads("eth1,eth2,senders=2"), take_threads("bridge,receivers=4,ports=4"), take_threads("bridge")
+    (('eth1,eth2', ['--senders=2']), ('bridge,ports=4', ['--receivers=4']), ('bridge', []))
     """
-    found = _SENDERS.search(rest)
-    return (_SENDERS.sub("", rest, count=1), [f"--senders={found[1]}"]) if found else (rest, [])
+    return _THREADS.sub("", rest), [f"--{found[1]}={found[2]}" for found in _THREADS.finditer(rest)]
 
 
 def tester_on_ports(spec: str, settings: Settings) -> CommandMeasurer:
-    """Drive the tester on ports of this machine, ``PORT,PORT[,PORT...][,senders=N]``, cabled to the device."""
-    names, senders = take_senders(spec)
+    """Drive the tester on ports of this machine, cabled to the device.
+
+    ``PORT,PORT[,PORT...][,senders=N][,receivers=N]``
+    """
+    names, threads = take_threads(spec)
     ports = names.split(",")
     if not LEAST_PORTS <= len(ports) <= MOST_PORTS or not all(ports):
         message = f"measurer 'tester:{spec}': name two ports, or up to {MOST_PORTS}, like tester:eth1,eth2"
         raise UsageError(message)
-    command = [tester_program(), *(word for port in ports for word in ("--port", port)), *senders]
+    command = [tester_program(), *(word for port in ports for word in ("--port", port)), *threads]
     command += settings.tester_arguments
     return CommandMeasurer(
         command, timeout_s=settings.timeout_s, name="brimful-tester", detail=settings.detail, on_this_machine=True
@@ -64,11 +66,11 @@ def tester_on_ports(spec: str, settings: Settings) -> CommandMeasurer:
 
 
 def open_lab_measurer(device: str, settings: Settings) -> LabMeasurer:
-    """Make a lab with ``DEVICE[,key=value...][,senders=N]`` between the tester's ports."""
-    device, senders = take_senders(device)
+    """Make a lab with ``DEVICE[,key=value...][,senders=N][,receivers=N]`` between the tester's ports."""
+    device, threads = take_threads(device)
     return LabMeasurer(
         device,
-        [*senders, *settings.tester_arguments],
+        [*threads, *settings.tester_arguments],
         ip=settings.ip,
         timeout_s=settings.timeout_s,
         detail=settings.detail,
@@ -265,8 +267,9 @@ class LabMeasurer:
             self._lab.close()
 
     def _tester_in(self, lab: Lab, more: Sequence[str] = ()) -> CommandMeasurer:
-        # A ceiling is that of the threads that a trial with the device has. The CPUs of a lab are for one that sends.
-        several = any(re.fullmatch(r"--senders=(?!1$).*", argument) for argument in self._arguments)
+        # A ceiling is that of the threads that a trial with the device has. The CPUs of a lab are for one that sends and
+        # one that receives.
+        several = any(re.fullmatch(r"--(senders|receivers)=(?!1$).*", argument) for argument in self._arguments)
         arguments = lab.tester_arguments(cpus=() if several else self._lab.tester_cpus)
         command = lab.command([tester_program(), *arguments, "--priority=high", *self._arguments, *more])
         return CommandMeasurer(command, timeout_s=self._timeout_s, name="brimful-tester", detail=self._detail)

@@ -16,6 +16,7 @@ use std::path::Path;
 use brimful_frame::{FRAME_CHECK_SEQUENCE_LEN, MacAddress};
 use serde_json::{Map, Value, json};
 
+use crate::question::LONGEST_ANSWER;
 use crate::test_frames::{HeaderField, TemplateError};
 use crate::{LoadShape, Routes, TrafficPattern};
 use frames::{Draft, Frames};
@@ -192,6 +193,20 @@ impl Profile {
         Ok(forward.lens().chain(reverse.lens()).max().unwrap_or_default())
     }
 
+    /// Bytes of the longest frame that a port sends, answers to its neighbours included; frame check sequence not.
+    ///
+    /// # Errors
+    /// As [`Self::max_frame_len`].
+    pub fn longest_of_a_port(&self) -> Result<usize, TemplateError> {
+        let is_v6 = |port| matches!(self.source_ip(port), Some(IpAddr::V6(_)));
+        let answer = if (0..self.ports()).any(is_v6) {
+            LONGEST_ANSWER
+        } else {
+            0
+        };
+        Ok(self.max_frame_len()?.max(answer))
+    }
+
     /// The sizes in the order in which they are sent from the first port, again and again; frame check sequence
     /// included.
     ///
@@ -235,14 +250,14 @@ impl Profile {
     }
 
     /// Whether an address belongs to a port: some frame comes from it there, or goes there.
-    pub(crate) fn owns(&self, port: usize, address: Ipv4Addr) -> bool {
+    pub(crate) fn owns(&self, port: usize, address: IpAddr) -> bool {
         let Traffic::Generated(frames) = &self.traffic else {
             return false;
         };
-        let value = u128::from(u32::from(address));
+        let (version, value) = (IpVersion::of(address), options::ip_value(address));
         let include = |frames: &Frames, field| frames.fields.get(&field).is_some_and(|values| values.include(value));
         let owns = |(&(from, to), frames): (&(usize, usize), &Frames)| {
-            frames.version() == Some(IpVersion::V4)
+            frames.version() == Some(version)
                 && (from == port && include(frames, HeaderField::SourceIp)
                     || to == port && include(frames, HeaderField::DestinationIp))
         };

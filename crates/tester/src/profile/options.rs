@@ -224,7 +224,7 @@ fn ipv6(port: usize) -> Ipv6Addr {
 }
 
 impl IpVersion {
-    fn of(address: IpAddr) -> Self {
+    pub(super) fn of(address: IpAddr) -> Self {
         if address.is_ipv4() { Self::V4 } else { Self::V6 }
     }
 
@@ -252,7 +252,7 @@ fn flows_of<'a>(values: impl Iterator<Item = &'a Values>) -> Result<u64, String>
     Ok(flows.min(u64::from(MAX_FLOWS)))
 }
 
-fn ip_value(address: IpAddr) -> u128 {
+pub(super) fn ip_value(address: IpAddr) -> u128 {
     match address {
         IpAddr::V4(address) => u128::from(u32::from(address)),
         IpAddr::V6(address) => u128::from(address),

@@ -38,6 +38,15 @@ impl TestFrame {
             }
             return Ok(found);
         };
+        // An address in neighbour discovery can look like a stamp, and what a router sends back with an error has one.
+        if is_message(segment.protocol, bytes[segment.place.start]) && !Checksum::new().with_bytes(payload).is_intact()
+        {
+            return Err(Malformed::Field {
+                format: "test frame",
+                field: "ICMP type",
+                value: u32::from(bytes[segment.place.start]),
+            });
+        }
         // A device that leaves the UDP checksum out (RFC 768 allows it) has taken away what shows damage.
         let checksum = &bytes[segment.checksum_offset..segment.checksum_offset + 2];
         let is_left_out = segment.protocol == IpProtocol::UDP && *checksum == [0; 2];
@@ -45,5 +54,14 @@ impl TestFrame {
             return Err(Malformed::Checksum { format: "segment" });
         }
         Ok(found)
+    }
+}
+
+/// Whether a type of ICMP is another than that of echoes, which are all that a tester makes itself.
+fn is_message(protocol: IpProtocol, icmp_type: u8) -> bool {
+    match protocol {
+        IpProtocol::ICMP => !matches!(icmp_type, 0 | 8),
+        IpProtocol::ICMPV6 => !matches!(icmp_type, 128 | 129),
+        _ => false,
     }
 }

@@ -1,6 +1,8 @@
 //! The program itself over real interfaces, in a network namespace of its own; skipped where that is not allowed.
 
+mod changes;
 mod program;
+mod router;
 mod senders;
 #[path = "../../../skip.rs"]
 mod skip;

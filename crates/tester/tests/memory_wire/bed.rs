@@ -17,9 +17,22 @@ use crate::clock::StepClock;
 
 pub(crate) const MS: u64 = 1_000_000;
 
-pub(crate) const MODES: [Threads; 2] = [Threads::One, Threads::Several { senders: 1 }];
-/// With a thread for each port that sends, too, or for every other one.
-pub(crate) const MODES_OF_SENDERS: [Threads; 3] = [MODES[0], MODES[1], Threads::Several { senders: 2 }];
+pub(crate) const MODES: [Threads; 2] = [
+    Threads::One,
+    Threads::Several {
+        senders: 1,
+        receivers: 1,
+    },
+];
+/// With a thread for each port that sends and each that receives, too, or for every other one.
+pub(crate) const MODES_OF_SENDERS: [Threads; 3] = [
+    MODES[0],
+    MODES[1],
+    Threads::Several {
+        senders: 2,
+        receivers: 2,
+    },
+];
 
 type TestSender = FaultySender<MemorySender>;
 type TestReceiver = FaultyReceiver<MemoryReceiver>;
@@ -97,7 +110,7 @@ impl Bed {
 pub(crate) fn clock_step(threads: Threads) -> u64 {
     match threads {
         Threads::One => 1000,
-        Threads::Several { senders } => 5000 / senders as u64,
+        Threads::Several { senders, receivers } => 5000 / (senders + receivers - 1) as u64,
     }
 }
 

@@ -88,7 +88,7 @@ impl StepClock {
             first: thread::current().id(),
             others: match threads {
                 Threads::One => 1,
-                Threads::Several { senders } => senders,
+                Threads::Several { senders, receivers } => senders + receivers - 1,
             },
             looks: Mutex::default(),
             changed: Condvar::new(),

@@ -52,8 +52,9 @@ impl Bed {
         let profile = Profile::new(&ProfileFile::default(), Path::new(""), &options).expect("these fit");
         let threads = match threads {
             Threads::One => Threads::One,
-            Threads::Several { senders } => Threads::Several {
+            Threads::Several { senders, receivers } => Threads::Several {
                 senders: senders.min(profile.routes().orders().len()),
+                receivers,
             },
         };
         let clock = StepClock::of(threads, clock_step(threads));

@@ -93,7 +93,7 @@ fn several_threads_on_one_port_count_as_one_does() {
             for lose in [lossless as Lose, one_flow_and_some as Lose] {
                 let profile = profile(directions, sizes.clone());
                 let naive = counted(trial(profile.clone(), lose, Threads::One, None));
-                let report = counted(trial(profile, lose, Threads::Several { senders }, None));
+                let report = counted(trial(profile, lose, Threads::Several { senders, receivers: 2 }, None));
                 assert_eq!(counts(&report), counts(&naive), "{directions:?} {senders} {sizes:?}");
                 assert!(
                     report
@@ -102,7 +102,7 @@ fn several_threads_on_one_port_count_as_one_does() {
                         .all(|way| (way.sent, way.reordered) == (FRAMES, 0))
                 );
                 let names: Vec<_> = report.costs.iter().map(|cost| cost.thread).collect();
-                assert_eq!(names, [&vec!["sender"; senders][..], &["receiver"]].concat());
+                assert_eq!(names, [vec!["sender"; senders], vec!["receiver"; 2]].concat());
                 assert!(
                     report.costs[..senders].iter().all(|cost| cost.sent > FRAMES / 4),
                     "{report:?}"
@@ -118,7 +118,15 @@ fn certain_loss_stops_all_that_share_a_port() {
         TestFrame::parse(frame).is_ok_and(|frame| frame.stamp.stream < 2 && frame.stamp.sequence % 2 == 1)
     }
     let profile = profile(Directions::Uni, FrameSizes::Fixed(64));
-    let report = counted(trial(profile, half, Threads::Several { senders: 2 }, Some(0.1)));
+    let report = counted(trial(
+        profile,
+        half,
+        Threads::Several {
+            senders: 2,
+            receivers: 1,
+        },
+        Some(0.1),
+    ));
     assert!(report.stopped_early && report.counts.sent() < FRAMES, "{report:?}");
     assert_eq!(report.counts.intended(), FRAMES);
 }
@@ -126,7 +134,10 @@ fn certain_loss_stops_all_that_share_a_port() {
 #[test]
 fn one_thread_that_is_held_up_makes_the_trial_invalid() {
     let profile = profile(Directions::Uni, FrameSizes::Fixed(64));
-    let threads = Threads::Several { senders: 2 };
+    let threads = Threads::Several {
+        senders: 2,
+        receivers: 1,
+    };
     let outcome = trial_with(profile, lossless, threads, None, &mut |second| second.takes = 0);
     let Outcome::Invalid {
         reason,

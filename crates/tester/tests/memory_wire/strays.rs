@@ -170,6 +170,72 @@ fn foreign_and_damaged_frames_do_not_count() {
     }
 }
 
+/// An IPv6 packet with ICMPv6, checksum right, in a frame to everybody.
+fn icmpv6(source: &str, destination: &str, message: &[u8]) -> Vec<u8> {
+    let mut bytes = [&[0xff; 6][..], &[2, 5, 5, 5, 5, 5, 0x86, 0xdd, 0x60, 0, 0, 0]].concat();
+    bytes.extend((message.len() as u16).to_be_bytes());
+    bytes.extend([58, 255]);
+    for address in [source, destination] {
+        bytes.extend(address.parse::<std::net::Ipv6Addr>().expect("an address").octets());
+    }
+    bytes.extend(message);
+    let packet = brimful_frame::Ipv6View::parse(&bytes[14..]).expect("a packet");
+    let checksum = packet.pseudo_header().with_bytes(packet.payload()).finish();
+    bytes[56..58].copy_from_slice(&checksum.to_be_bytes());
+    bytes
+}
+
+#[test]
+fn what_routers_say_by_themselves_is_no_test_frame() {
+    let sent = frame_of_trial(8, 0, 5);
+    let group = "ff02::1:ff00:2";
+    let target = "2001:2::7".parse::<std::net::Ipv6Addr>().expect("an address").octets();
+    let of = |kind: u8, rest: &[u8]| [&[kind, 0, 0, 0, 0, 0, 0, 0], rest].concat();
+    for frame in [
+        // Router solicitation and advertisement, a solicitation for an address of another, one before it is taken.
+        icmpv6("fe80::1", "ff02::2", &of(133, &[1, 1, 2, 5, 5, 5, 5, 5])),
+        icmpv6("fe80::1", "ff02::1", &of(134, &[0; 8])),
+        icmpv6(
+            "fe80::1",
+            group,
+            &of(135, &[&target[..], &[1, 1, 2, 5, 5, 5, 5, 5]].concat()),
+        ),
+        icmpv6("::", group, &of(135, &target)),
+        icmpv6("fe80::1", "ff02::1", &of(136, &target)),
+        // A report of multicast listeners, and errors with the frame that they are about.
+        icmpv6("fe80::1", "ff02::16", &of(143, &[4, 0, 0, 0].repeat(5))),
+        icmpv6("2001:2::1", "2001:2::2", &of(1, &sent[14..])),
+    ] {
+        for threads in MODES {
+            let report = trial_on_a_wire_with_babble(threads, &frame);
+            assert_eq!((report.counts.sent(), report.counts.lost()), (4000, 0));
+            assert!(report.warnings.is_empty(), "{:?}", report.warnings);
+            let strays: u64 = report.directions.iter().map(|way| way.misrouted + way.damaged).sum();
+            assert_eq!(strays, 0, "{frame:?}");
+        }
+    }
+}
+
+#[test]
+fn a_neighbour_that_hears_no_answer_is_named() {
+    // By ARP for the address of port a; port b does not own it.
+    let mut question = vec![0; 60];
+    question[..6].fill(0xff);
+    question[6..22].copy_from_slice(&[2, 5, 5, 5, 5, 5, 8, 6, 0, 1, 8, 0, 6, 4, 0, 1]);
+    question[22..32].copy_from_slice(&[2, 5, 5, 5, 5, 5, 198, 18, 0, 1]);
+    question[38..42].copy_from_slice(&[198, 18, 0, 2]);
+    for threads in MODES {
+        let report = trial_on_a_wire_with_babble(threads, &question);
+        assert_eq!((report.counts.sent(), report.counts.lost()), (4000, 0));
+        let codes: Vec<_> = report.warnings.iter().map(|warning| warning.code).collect();
+        assert_eq!(codes, ["unheard-answers"]);
+        assert!(
+            report.warnings[0].text.contains("one address at a: the answers"),
+            "{report:?}"
+        );
+    }
+}
+
 #[test]
 fn endless_chatter_does_not_hold_up_the_end_of_a_lossy_trial() {
     for threads in MODES {

@@ -165,7 +165,7 @@ fn a_ramp_up_counts_nowhere_but_in_what_it_costs() {
         let names: Vec<_> = costs.iter().map(|cost| cost.thread).collect();
         let expected = match threads {
             Threads::One => vec!["both"],
-            Threads::Several { senders } => [&vec!["sender"; senders][..], &["receiver"]].concat(),
+            Threads::Several { senders, receivers } => [vec!["sender"; senders], vec!["receiver"; receivers]].concat(),
         };
         assert_eq!(names, expected);
         assert!(

@@ -42,7 +42,7 @@ _RFC2544: Rows = (
     ("21", "Bursty traffic", NOT_DONE, "bursts of 16 to 1024 frames are not searched; profiles can send them"),
     ("23", "Trial description", OTHERWISE, "stragglers are waited for until the count is complete, 500 ms at most"),
     ("24", "Trial duration", DONE, "60 s; shorter with --quick"),
-    ("25", "Address resolution", DONE, "ARP is answered during trials; over IPv6 a router needs static neighbours"),
+    ("25", "Address resolution", DONE, "ARP and IPv6 neighbour discovery are answered during trials"),
     ("26.1", "Throughput", DONE, "by search to 0.5 % of the load"),
     (
         "26.2",
@@ -86,7 +86,7 @@ RFC5180: Rows = (
         OTHERWISE,
         "the least has 84 bytes with UDP and the stamp of the tester, 88 with a tag",
     ),
-    ("5180", "IPv6: neighbour discovery", NOT_DONE, "it is not answered: a router needs static neighbours"),
+    ("5180", "IPv6: neighbour discovery", DONE, "answered before and during trials, for all addresses of all ports"),
     ("5180", "IPv6: extension headers", NOT_DONE, "no frames with extension headers are sent"),
     ("5180", "IPv6: dual stack", NOT_DONE, "all frames of a suite are of one protocol"),
 )

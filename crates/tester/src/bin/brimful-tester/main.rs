@@ -112,7 +112,7 @@ fn run(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
     if settings.raise_priority {
         raise_priority();
     }
-    // The sending threads go there later: whether they can is better known now.
+    // Other threads go there later: whether they can is better known now. This one stays on the last.
     for &processor in &settings.threads.processors {
         stay_on(processor)?;
     }
@@ -127,7 +127,7 @@ fn run(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
     )?
     .with_threads(settings.threads.threads())
     .with_more_senders(more_senders)
-    .with_processors(settings.threads.sending_processors())
+    .with_processors(settings.threads.processors.clone())
     .with_ramp_up(settings.ramp_up)
     .with_broadcasts(settings.broadcast_every);
     let input = BufReader::new(io::stdin());
@@ -164,7 +164,7 @@ type Opened = (Vec<AnyPort>, Vec<Vec<Box<dyn Sender>>>, BackEnd);
 fn open_ports(settings: &Settings) -> Result<Opened, Box<dyn std::error::Error>> {
     let options = PacketPortOptions {
         has_vlan_tag: settings.profile.has_vlan_tags(),
-        ..PacketPortOptions::new(settings.profile.max_frame_len()?)
+        ..PacketPortOptions::new(settings.profile.longest_of_a_port()?)
     };
     let open = |back_end: BackEnd| -> Result<Opened, OpenError> {
         let names = settings.port_names.iter();

@@ -132,6 +132,9 @@ impl Settings {
         if self.threads.senders > 1 {
             fields.insert("senders".to_owned(), json!(self.threads.senders));
         }
+        if self.threads.receivers > 1 {
+            fields.insert("receivers".to_owned(), json!(self.threads.receivers));
+        }
         // Only then, so that no result with faults on purpose is taken for another.
         if !self.faults.is_empty() {
             let texts = self.faults.iter().map(FaultRequest::to_string);

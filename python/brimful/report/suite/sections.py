@@ -67,7 +67,13 @@ _RFC2889: Rows = (
         DONE,
         "throughput, first half to second; an even number of ports",
     ),
-    ("5.5", "Congestion control", DONE, "four ports, and a run without B; needs --max-load, the rate of the ports"),
+    (
+        "5.5",
+        "Congestion control",
+        DONE,
+        "groups of four ports, a run without congestion, and with five ports one with two B; needs --max-load, the rate"
+        " of the ports",
+    ),
     ("5.6", "Maximum forwarding rate", OTHERWISE, "loads from 100 % to 50 % in steps of 5 %, port 1 to port 2"),
     ("5.6", "Forward pressure", HARDWARE, "no program sends with a gap of less than 96 bits"),
     ("5.7", "Address caching capacity", DONE, "the port that watches must see floods, or there is no verdict"),

@@ -327,8 +327,8 @@ def _machine(results: Sequence[Result]) -> str | None:
 
 def _notes(plan: SuitePlan) -> list[str]:
     notes = [
-        "Each test has a record of its own below that of the suite; `brimful report` shows it whole, and `brimful"
-        " verify` computes all of them again.",
+        "Each test has a record of its own below that of the suite: brimful report shows it whole, and brimful verify"
+        " computes all of them again.",
         f"{plan.standard} is for a laboratory: no test may cross a network in use (RFC 6815).",
     ]
     if plan.is_quick:

@@ -28,7 +28,12 @@ _RFC2544: Rows = (
     ),
     ("11.3", "Routing update frames", OTHERWISE, "--modifier routing=COMMAND: a program announces and changes routes"),
     ("11.4", "Filters", OTHERWISE, "--modifier filters=COMMAND: which ones are set, and on what, is the command's"),
-    ("12", "Protocol addresses", DONE, "one address pair; with --flows or a profile many"),
+    (
+        "12",
+        "Protocol addresses",
+        OTHERWISE,
+        "one address pair alone; with --flows or a profile many, in a suite of its own",
+    ),
     ("13", "Route set up", NOT_DONE, "no routing protocol is spoken: routes are set by hand"),
     ("14", "Bidirectional traffic", DONE, "both directions at once unless --direction uni"),
     ("15, 16", "Single stream path, multi-port", OTHERWISE, "one pair of ports"),

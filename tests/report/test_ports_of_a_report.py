@@ -6,6 +6,8 @@ from brimful.report import ports
 from brimful.report.lines import lines_of
 from brimful.report.styles import plain
 from brimful.throughput.goals import SearchGoal
+from hypothesis import given
+from hypothesis import strategies as some
 
 
 def port(name, **counts):
@@ -91,6 +93,21 @@ def test_a_port_that_loses_more_than_the_goal_of_all_is_named():
     ]
     assert ports.beyond(goal, 1000.0, [trial(1, 1000.0, 8, **said(1, 8))]) == []
     assert ports.beyond(goal, 500.0, trials) == []
+
+
+@given(some.data(), some.integers(2, 16))
+def test_it_is_named_at_any_place_among_any_number_of_ports(data, number):
+    names = [f"p{place}" for place in range(number)]
+    losing = data.draw(some.sampled_from(names))
+    ways = [
+        {"from": one, "to": other, "sent": 10_000, "lost": 60 if other == losing else 0}
+        for one in names
+        for other in names
+        if one != other
+    ]
+    goal = SearchGoal(loss_ratio=0.005).record("pdr")
+    (text,) = ports.beyond(goal, 1000.0, [trial(1, 1000.0, 60, directions=ways)])
+    assert text.startswith(f"goal pdr: 0.60 % of the frames to {losing} were lost")
 
 
 def test_trials_that_were_stopped_say_nothing_of_starved_ports():

@@ -75,16 +75,13 @@ def remarks(trials: Sequence[Trial]) -> list[str]:
 
 def beyond(goal: Goal, load: float, trials: Sequence[Trial]) -> list[str]:
     """Name the ports that lost more than a goal permits at its load, where all ports together did not."""
-    reports = [
-        _said(trial.extra.get("ports"), list[_Port]) or []
-        for trial in trials
-        if trial.invalid is None and trial.load == load
-    ]
     sums: dict[str, tuple[int, int]] = {}
-    for port in (port for report in reports for port in report):
-        expected, received = sums.get(port.name, (0, 0))
-        sums[port.name] = (expected + port.expected, received + port.received)
-    shares = {name: 1 - received / expected for name, (expected, received) in sums.items() if expected}
+    for trial in trials:
+        if trial.invalid is None and trial.load == load:
+            for way in _said(trial.directions, list[_Direction]) or []:
+                sent, lost = sums.get(way.receiver, (0, 0))
+                sums[way.receiver] = (sent + way.sent, lost + way.lost)
+    shares = {name: lost / sent for name, (sent, lost) in sums.items() if sent}
     return [
         f"goal {goal.name}: {words.share(lost)} of the frames to {name} were lost at its load, more than the goal's"
         f" {words.share(goal.loss_ratio)}, which is of all ports together"

@@ -8,6 +8,7 @@ from brimful.records import Loss, LossPlan, RunFile
 from brimful.records.stated import losses
 from brimful.report import blocks, facts, ports, words
 from brimful.report.blocks import Block, Card, Document, Figure, Sentence, Table
+from brimful.report.lone_ports import lone_losers
 from brimful.report.loss import figures
 from brimful.units import format_duration, format_load
 
@@ -39,7 +40,7 @@ def build(file: RunFile) -> Document:
         blocks=[*shown, *ports.blocks(file.trials, file.run.load_unit)],
         notes=_notes(file, plan, found),
         set_up=_set_up(file, plan),
-        warnings=[*(warning.text for warning in file.warnings), *ports.remarks(file.trials)],
+        warnings=[*(warning.text for warning in file.warnings), *ports.remarks(file.trials), *_lone(file)],
         machine=blocks.machine(file),
         values="loss ratios",
         data={"plan": plan, "losses": found, "not_offered": not_offered(file, plan, found)},
@@ -74,6 +75,10 @@ def greatest_without_loss(found: list[Loss]) -> float | None:
             break
         clean = one.load
     return clean
+
+
+def _lone(file: RunFile) -> list[str]:
+    return [text] if (text := lone_losers(file)) else []
 
 
 def _cards(file: RunFile, plan: LossPlan, found: list[Loss]) -> list[Card]:

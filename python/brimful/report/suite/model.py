@@ -14,6 +14,7 @@ from brimful.report import blocks, facts, words
 from brimful.report.blocks import Block, Card, Document, Figure, Sentence, Table
 from brimful.report.burst import model as bursts
 from brimful.report.delay import numbers
+from brimful.report.lone_ports import lone_losers
 from brimful.report.loss.model import greatest_without_loss
 from brimful.report.recovery import model as recovery
 from brimful.report.suite import figures
@@ -306,6 +307,10 @@ def _warnings(results: Sequence[Result]) -> list[str]:
     restless = [at for at, _, _ in found.pop("machine-not-quiet", [])]
     spoiled = [f"{at} ({_spoiled(file)})" for at, file, _ in found.pop("invalid-trials", [])]
     lines = [f"{at}: {text}" for warnings in found.values() for at, _, text in warnings]
+    for result in results:
+        # Which ports lose is the question of the tests of congestion.
+        if result.file is not None and result.test not in (CONTROL, CONGESTION, BY_TWO):
+            lines += [f"{result.test} at {result.size}: {text}" for text in [lone_losers(result.file)] if text]
     if restless:
         lines.append(
             f"the machine was not quiet in {', '.join(restless)}: results may move by more than their width; leave the"

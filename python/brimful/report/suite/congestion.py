@@ -57,20 +57,26 @@ class Verdict(msgspec.Struct, frozen=True):
 
     holds: bool | None
     text: str
+    why: str = ""
+    """What it takes to know more."""
 
 
 def blocking(result: Result) -> Verdict:
     """Say whether frames to C are lost because D is congested: head of line blocking."""
     alone, found, by_two = _shares(result, CONTROL), _shares(result, CONGESTION), _shares(result, BY_TWO)
     if alone is None or found is None or not found.free:
-        return Verdict(None, "unknown: it takes the tests control and congestion")
+        return Verdict(None, "unknown", "it takes the tests control and congestion")
     if any([*alone.free, *alone.congested]):
-        return Verdict(None, "input limit: frames of A are lost with no port congested")
+        return Verdict(None, "input limit", "frames of A are lost with no port congested, too")
     if any(found.free) or (by_two is not None and any(by_two.free)):
         return Verdict(True, "yes")
+    if not any(found.congested) and not found.is_held:
+        return Verdict(None, "D was not congested", "it takes a --max-load that is the rate of a port")
     if by_two is not None:
         return Verdict(False, "no")
-    return Verdict(None, "not seen, not excluded: one that serves A and B in turns needs two B, and five ports")
+    return Verdict(
+        None, "not seen, not excluded", "to see a device that serves A and B in turns takes two B: five ports"
+    )
 
 
 def back_pressure(result: Result) -> Verdict:
@@ -80,7 +86,7 @@ def back_pressure(result: Result) -> Verdict:
         return Verdict(None, "unknown")
     if any(found.congested):
         return Verdict(False, "no")
-    return Verdict(True, "yes, senders were held") if found.is_held else Verdict(None, "no loss: D was not congested")
+    return Verdict(True, "yes, senders were held") if found.is_held else Verdict(None, "D was not congested")
 
 
 def lost(shares: Sequence[float]) -> float | None:
@@ -92,7 +98,9 @@ def congestion_table(title: str, results: Sequence[Result]) -> Table:
     """Show what congestion at D did to C, of several groups of ports to that where it did the most."""
     rows = [[result.size, *_cells(result)] for result in results]
     names = ["frame size", "lost at C", "at D", "at C by two B", "without congestion", "head of line blocking"]
-    return Table(title=title, names=[*names, "back pressure"], rows=rows, key="congestion")
+    said = dict.fromkeys(f"{verdict.text}: {verdict.why}." for verdict in map(blocking, results) if verdict.why)
+    notes = [text[0].upper() + text[1:] for text in said]
+    return Table(title=title, names=[*names, "back pressure"], rows=rows, key="congestion", notes=notes)
 
 
 def _cells(result: Result) -> list[str]:

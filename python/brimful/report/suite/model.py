@@ -237,7 +237,7 @@ def _throughputs(test: str, results: Sequence[Result]) -> Figure | None:
         title=f"{_TITLES[test].partition(' (')[0]} over frame size",
         draw=partial(figures.draw_throughputs, sizes, found, limits, unit),
         caption="The throughput of each frame size, and dashed the theoretical limit of the link, or where that is not"
-        " known the most that the tester could offer.",
+        " known the load that is 100 %: --max-load, or the most that the tester could offer.",
         key="throughputs" if test == "throughput" else f"throughputs-{test}",
     )
 
@@ -347,10 +347,16 @@ def _set_up(file: RunFile, plan: SuitePlan, results: Sequence[Result]) -> list[t
         ("Frame sizes", ", ".join(plan.sizes)),
         ("Tests", ", ".join(plan.tests)),
         ("Loads are", file.run.load_scope),
-        ("Directions", facts.directions(file.run) or "unknown"),
+        *_ports(file, plan),
         ("Protocol", facts.protocol(file.run) or "unknown"),
         *blocks.place_and_time(file.run),
     ]
+
+
+def _ports(file: RunFile, plan: SuitePlan) -> list[tuple[str, str]]:
+    if plan.standard == RFC2889:
+        return [("Ports", str(len(file.run.traffic.get("ports", []))))]
+    return [("Directions", facts.directions(file.run) or "unknown")]
 
 
 def _entry(file: RunFile, result: Result) -> dict[str, Any]:

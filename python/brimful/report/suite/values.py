@@ -175,7 +175,7 @@ def _verdict(judge: Callable[[Result], congestion.Verdict]) -> Callable[[Result]
     def find(result: Result) -> Found:
         found = judge(result)
         value = None if found.holds is None else float(found.holds)
-        return Found(value=value, why=f"no verdict: {found.text}")
+        return Found(value=value, why=f"no verdict: {found.text}" + (f" ({found.why})" if found.why else ""))
 
     return find
 

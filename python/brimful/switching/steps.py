@@ -151,7 +151,7 @@ def _note_rates(search: Search, plan: SwitchingPlan, made: Sequence[Trial], pass
     return too_slow
 
 
-_PATIENCE, _STALL = 4, 0.01
+_PATIENCE, _STALL = 3, 0.01
 """How much more often a disturbed trial is made again; and the share of its time that makes it one."""
 
 

@@ -139,6 +139,11 @@ def _notes(file: RunFile, plan: LossPlan, found: list[Loss]) -> list[str]:
             notes.append("The loads ended before two in a row lost nothing: a smaller --load-step has lower ones.")
     if plan.sweeps == 1:
         notes.append("There is one trial a load: it shows no spread, so that no interval is stated. See --tests.")
+    else:
+        notes.append(
+            f"Intervals are those of the spread of {plan.sweeps} trials: what happens more seldom than once in"
+            f" {plan.sweeps} trials is not in them."
+        )
     notes.append(f"Loads are {file.run.load_scope}.")
     return notes
 

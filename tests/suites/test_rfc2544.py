@@ -302,6 +302,10 @@ def test_requirements_that_are_none_are_refused(content, said):
         (("--max-load", "0"), "--max-load: load '0' is not above 0"),
         (("--max-load", "fast"), "--max-load: load 'fast'"),
         (("--sizes", ""), "--sizes ''"),
+        (("-m", "lab:bridge", "--sizes", "64,9217"), "--sizes: 9217 is no size from 64 bytes"),
+        (("-m", "tester:eth1,eth2", "--sizes", "63"), "--sizes: 63 is no size from 64 bytes"),
+        (("-m", "lab:bridge", "--vlan", "5", "--sizes", "64"), "--sizes: 64 is no size from 68 bytes"),
+        (("-m", "lab:bridge", "--ip", "6", "--sizes", "80,128"), "--sizes: 80 is no size from 84 bytes"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(tmp_path, options, said):

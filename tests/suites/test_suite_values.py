@@ -3,17 +3,21 @@
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
+import msgspec
 import pytest
 from brimful.errors import UsageError
-from brimful.records import SuitePlan, SwitchingResult
-from brimful.report import junit
+from brimful.measurers.simulated import SimulatedMeasurer
+from brimful.records import SuitePlan, SwitchingResult, read_run
+from brimful.report import junit, rendering
 from brimful.report.suite import cases, comparison, requirements
 from brimful.report.suite.requirements import parse_requirements
 from brimful.report.suite.results import Result
 from brimful.report.suite.values import FIGURES, names_of
 from brimful.suite_assertion import SuiteAssertion
 from brimful.suites import rfc2544, rfc2889
+from brimful.suites.manager import run_suite
 from brimful.suites.modifiers import TESTS as MODIFIED
+from brimful.throughput.manager import SearchRequest
 from suites.test_switching import shares
 
 RESULTS = {
@@ -171,6 +175,20 @@ def test_the_junit_file_has_every_figure(suite):
     for test in file.run.suite.tests:
         assert all(f"{name}: " in said for name in names_of(test)), test
     assert "congestion.blocking: no verdict: not seen, not excluded" in said
+
+
+def test_frames_that_arrive_twice_or_out_of_order_are_named(tmp_path):
+    class Restless(SimulatedMeasurer):
+        def measure(self, *trial, **options):
+            return msgspec.structs.replace(super().measure(*trial, **options), duplicated=2, reordered=3)
+
+    search = SearchRequest(measurer="sim:sharp", goals=[], strategy="straddle", traffic={"arguments": [], "ip": 4})
+    request = rfc2544.SuiteRequest(search=search, sizes=["64"], tests=["throughput", "loss"], is_quick=True)
+    opener = lambda search: lambda spec, detail: Restless("sharp,capacity=1Mpps,link=2Mpps")  # noqa: E731
+    run_suite(rfc2544.suite_of(request, opener), out=tmp_path / "s")
+    text = " ".join(rendering.text(read_run(tmp_path / "s")).split())
+    for said in ("arrived twice", "arrived out of order"):
+        assert f"frames {said}, which is no loss: throughput at 64 (" in text
 
 
 def test_blocking_that_was_not_there_before_is_worse(suite, monkeypatch):

@@ -75,7 +75,7 @@ def build(file: RunFile) -> Document:
         blocks=shown,
         notes=_notes(plan),
         set_up=_set_up(file, plan, results),
-        warnings=[*_failures(results), *_warnings(results)],
+        warnings=list(dict.fromkeys([*_failures(results), *_warnings(results)])),
         machine=_machine(results),
         data={"plan": plan, "tests": [_entry(file, result) for result in results]},
     )
@@ -307,6 +307,7 @@ def _warnings(results: Sequence[Result]) -> list[str]:
     restless = [at for at, _, _ in found.pop("machine-not-quiet", [])]
     spoiled = [f"{at} ({_spoiled(file)})" for at, file, _ in found.pop("invalid-trials", [])]
     lines = [f"{at}: {text}" for warnings in found.values() for at, _, text in warnings]
+    lines += _disorder(results)
     for result in results:
         # Which ports lose is the question of the tests of congestion.
         if result.file is not None and result.test not in (CONTROL, CONGESTION, BY_TWO):
@@ -318,6 +319,21 @@ def _warnings(results: Sequence[Result]) -> list[str]:
         )
     if spoiled:
         lines.append(f"trials that were invalid were not counted: {', '.join(spoiled)}")
+    return lines
+
+
+def _disorder(results: Sequence[Result]) -> list[str]:
+    """Name the tests whose frames arrived twice or out of order; neither is loss (section 10 of RFC 2544)."""
+    lines = []
+    for name, said in (("duplicated", "arrived twice"), ("reordered", "arrived out of order")):
+        counts = [
+            (f"{result.test} at {result.size}", sum(getattr(trial, name) or 0 for trial in result.file.counted()))
+            for result in results
+            if result.file is not None
+        ]
+        seen = [f"{at} ({words.group(count)})" for at, count in counts if count]
+        if seen:
+            lines.append(f"frames {said}, which is no loss: {', '.join(seen)}")
     return lines
 
 

@@ -70,6 +70,20 @@ def test_loss_and_strays_are_in_the_matrix_and_below_it():
     assert strays == "Frames arrived at ports that they were not for: 3 from ta to tb at tc."
 
 
+def test_latency_and_jitter_are_those_of_each_receiver():
+    def delay(mean_s, frames, jitter_s):
+        return {"frames": frames, "min_s": mean_s / 2, "mean_s": mean_s, "max_s": 3 * mean_s, "jitter_s": jitter_s}
+
+    facts = said(1, 0)
+    for way, measured in zip(facts["directions"], (delay(1e-5, 300, 2e-6), delay(2e-5, 100, None)), strict=True):
+        way["delay"] = measured
+    *_, delays, _ = shown([trial(1, 5000.0, **facts)])
+    assert [line.split() for line in delays.splitlines()[1:]] == [
+        ["port", "least", "mean", "most", "jitter"],
+        ["tb", "5", "us", "12.5", "us", "60", "us", "2", "us"],
+    ]
+
+
 def test_starved_ports_are_remarked_on_once():
     starved = {"code": "starved-ports", "text": "1 of 3 ports had less than half of its share: tb (received nothing)"}
     trials = [trial(seq, 1000.0, warnings=[starved, {"code": "other"}]) for seq in (1, 2)]

@@ -99,7 +99,9 @@ class StationTrials:
         if plan.test == "learning":
             failed = lost > 0 or flooded > 0
             extra.update(_pacing(learning, rate, failed=failed))
-            extra.update(_stalled(learning.received[SENDER]) if failed else {"reached": _reached(learning, rate)})
+            extra.update(
+                _stalled(learning.received[SENDER]) if failed else {"reached": round(_reached(learning, rate), 3)}
+            )
         return TrialOutput(intended=len(known), sent=tested.sent, lost=lost, extra=extra)
 
     def aged(self, step: Step) -> TrialOutput:

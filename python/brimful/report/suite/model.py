@@ -14,13 +14,13 @@ from brimful.report import blocks, facts, words
 from brimful.report.blocks import Block, Card, Document, Figure, Sentence, Table
 from brimful.report.burst import model as bursts
 from brimful.report.delay import numbers
-from brimful.report.lone_ports import lone_losers
 from brimful.report.loss.model import greatest_without_loss
 from brimful.report.recovery import model as recovery
 from brimful.report.suite import figures
 from brimful.report.suite.congestion import BY_TWO, CONGESTION, CONTROL, congestion_table
 from brimful.report.suite.done import sections_table
 from brimful.report.suite.forwarding import forwarding_row
+from brimful.report.suite.remarks import warnings_of
 from brimful.report.suite.results import Result, plan_of, results_of
 from brimful.report.suite.sections import MODIFIED, OF_MANY_PORTS, RFC2889
 from brimful.report.suite.values import FIGURES, main_value, names_of
@@ -75,7 +75,7 @@ def build(file: RunFile) -> Document:
         blocks=shown,
         notes=_notes(plan),
         set_up=_set_up(file, plan, results),
-        warnings=list(dict.fromkeys([*_failures(results), *_warnings(results)])),
+        warnings=warnings_of(results),
         machine=_machine(results),
         data={"plan": plan, "tests": [_entry(file, result) for result in results]},
     )
@@ -236,10 +236,15 @@ def _throughputs(test: str, results: Sequence[Result]) -> Figure | None:
     return Figure(
         title=f"{_TITLES[test].partition(' (')[0]} over frame size",
         draw=partial(figures.draw_throughputs, sizes, found, limits, unit),
-        caption="The throughput of each frame size, and dashed the theoretical limit of the link, or where that is not"
-        " known the load that is 100 %: --max-load, or the most that the tester could offer.",
+        caption="The throughput of each frame size" + (_DASHED if any(limits) else "."),
         key="throughputs" if test == "throughput" else f"throughputs-{test}",
     )
+
+
+_DASHED = (
+    ", and dashed the theoretical limit of the link, or where that is not known the load that is 100 %: --max-load, or"
+    " the most that the tester could offer."
+)
 
 
 def _curves(test: str, results: Sequence[Result]) -> Figure | None:
@@ -282,63 +287,6 @@ def _cards(results: Sequence[Result]) -> list[Card]:
         )
         for result, value in found
     ]
-
-
-def _failures(results: Sequence[Result]) -> list[str]:
-    return [
-        f"{result.test} at {result.size}: {result.text or result.reason}"
-        for result in results
-        if result.reason == "measurement-failed"
-    ]
-
-
-def _warnings(results: Sequence[Result]) -> list[str]:
-    """Give the warnings of all tests; those that most tests have, in a line each."""
-    found: dict[str, list[tuple[str, RunFile, str]]] = {}
-    for result in results:
-        if result.file is not None:
-            # Where senders were held, no trial counts, and all say what the test asks.
-            is_held = result.reason == "done" and not result.file.counted()
-            for warning in result.file.warnings:
-                if is_held and warning.code == "invalid-trials":
-                    continue
-                at = f"{result.test} at {result.size}"
-                found.setdefault(warning.code, []).append((at, result.file, warning.text))
-    restless = [at for at, _, _ in found.pop("machine-not-quiet", [])]
-    spoiled = [f"{at} ({_spoiled(file)})" for at, file, _ in found.pop("invalid-trials", [])]
-    lines = [f"{at}: {text}" for warnings in found.values() for at, _, text in warnings]
-    lines += _disorder(results)
-    for result in results:
-        # Which ports lose is the question of the tests of congestion.
-        if result.file is not None and result.test not in (CONTROL, CONGESTION, BY_TWO):
-            lines += [f"{result.test} at {result.size}: {text}" for text in [lone_losers(result.file)] if text]
-    if restless:
-        lines.append(
-            f"the machine was not quiet in {', '.join(restless)}: results may move by more than their width; leave the"
-            " machine alone, or repeat the suite"
-        )
-    if spoiled:
-        lines.append(f"trials that were invalid were not counted: {', '.join(spoiled)}")
-    return lines
-
-
-def _disorder(results: Sequence[Result]) -> list[str]:
-    """Name the tests whose frames arrived twice or out of order; neither is loss (section 10 of RFC 2544)."""
-    lines = []
-    for name, said in (("duplicated", "arrived twice"), ("reordered", "arrived out of order")):
-        counts = [
-            (f"{result.test} at {result.size}", sum(getattr(trial, name) or 0 for trial in result.file.counted()))
-            for result in results
-            if result.file is not None
-        ]
-        seen = [f"{at} ({words.group(count)})" for at, count in counts if count]
-        if seen:
-            lines.append(f"frames {said}, which is no loss: {', '.join(seen)}")
-    return lines
-
-
-def _spoiled(file: RunFile) -> str:
-    return f"{sum(trial.invalid is not None for trial in file.trials)} of {len(file.trials)}"
 
 
 def _machine(results: Sequence[Result]) -> str | None:

@@ -171,7 +171,7 @@ def test_tables_that_are_none_are_refused(content, said):
 def test_the_junit_file_has_every_figure(suite):
     file = suite(made(by_two=None))
     text = junit.render([cases.suite(file, [])])
-    said = "\n".join(element.text or "" for element in ElementTree.fromstring(text).iter("system-out"))
+    said = " ".join(element.text or "" for element in ElementTree.fromstring(text).iter("system-out"))
     for test in file.run.suite.tests:
         assert all(f"{name}: " in said for name in names_of(test)), test
     assert "congestion.blocking: no verdict: not seen, not excluded" in said

@@ -29,4 +29,4 @@ def _made(result: Result) -> Case:
     if not is_done:
         return Case(name=name, problem=result.text or result.reason, is_error=True)
     said = [f"{figure}: {FIGURES[figure].shown(FIGURES[figure].of(result))}" for figure in names_of(result.test)]
-    return Case(name=name, said="\n".join(said))
+    return Case(name=name, said="; ".join(said))

@@ -1,7 +1,7 @@
 """How exact both sides' rates are where ports send different shares of a load, drawn from a seed.
 
-A port sends its share of the load, in whole frames, in the time of a trial; a trial that a port does not end on schedule
-is invalid, and made again.
+A port sends its share of the load, in whole frames, in the time of a trial; one that a port does not end on schedule is
+invalid, and made again.
 """
 
 from __future__ import annotations

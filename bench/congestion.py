@@ -69,6 +69,7 @@ KINDS = {
     "input queues, B served 2:1": Kind("crossbar,queues=input,weight=2", YES, NO, free=(0.13, 1 / 3)),
     "input queues, B served 3:1": Kind("crossbar,queues=input,weight=3", YES, NO, free=(0.3, 1 / 2)),
     "senders held": Kind("crossbar,queues=hold", UNKNOWN, YES, congested=NONE),
+    "senders held, five ports": Kind("crossbar,queues=hold", NO, YES, congested=NONE, ports=5),
 }
 
 

@@ -14,6 +14,7 @@ from brimful.suites import forwarding
 from brimful.suites.rfc2889 import usual_tests
 from brimful.switching.addresses import addresses
 from brimful.switching.manager import SwitchingRequest, run_switching
+from brimful.switching.steps import next_of
 from hypothesis import given
 from hypothesis import strategies as some
 from suites.model_switch import ModelSwitch
@@ -105,6 +106,29 @@ def test_a_rate_fails_with_the_last_attempt(tmp_path):
     outcome = run("learning", ModelSwitch(rate=1000, bucket=1), tmp_path / "s", **facts)
     assert outcome.results[0].value == pytest.approx(1000, rel=0.01)
     assert once.trials < outcome.end.trials < 3 * once.trials
+
+
+@pytest.mark.parametrize(("stalled_s", "attempts"), [(0.0, 3), (0.0039, 3), (0.0041, 9)])
+def test_a_trial_that_was_disturbed_is_made_again_more_often(stalled_s, attempts):
+    plan = SwitchingPlan(
+        test="learning", ports=["a", "b", "c"], rate=1000.0, first=500, most=1000, addresses=200, attempts=3, width=0.1
+    )
+    failed = {"flooded": 7, "stalled_s": stalled_s, "addresses": 200}
+    common = {"duration_s": 0.4, "intended": 200, "sent": 200, "lost": 0, "step": "learning"}
+    trials = []
+    while (step := next_of(plan, trials)).load == 500.0:
+        trials.append(Trial(seq=len(trials), load=step.load, extra=failed, **common))
+    assert (len(trials), step.load) == (attempts, 250.0)
+
+
+def test_the_rate_that_was_sent_is_the_one_that_was_learned():
+    plan = SwitchingPlan(
+        test="learning", ports=["a", "b", "c"], rate=1000.0, first=500, most=500, addresses=200, attempts=3
+    )
+    extra = {"flooded": 0, "reached": 496.5, "addresses": 200}
+    common = {"duration_s": 0.4, "intended": 200, "sent": 200, "lost": 0, "step": "learning"}
+    (result,) = next_of(plan, [Trial(seq=0, load=500.0, extra=extra, **common)])
+    assert (result.verdict, result.value) == ("at-least", 496.5)
 
 
 def test_a_device_that_learns_at_once_has_a_least_rate(tmp_path):

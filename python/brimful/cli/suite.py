@@ -61,7 +61,7 @@ def suite_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "assertions",
             multiple=True,
             metavar="CONDITION",
-            help="Exit with code 1 unless this is true: 'throughput[64] >= 1Mpps', or at each size 'latency <= 110% of"
+            help="Exit with code 1 unless this is true: 'throughput[64] >= 1Mpps', or at each size 'latency.p99 <= 110% of"
             " RUN'.",
         ),
         values.failure_options("fail or retry:N"),

@@ -61,8 +61,8 @@ def suite_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "assertions",
             multiple=True,
             metavar="CONDITION",
-            help="Exit with code 1 unless this is true: 'throughput[64] >= 1Mpps', or at each size 'latency.p99 <= 110% of"
-            " RUN'.",
+            help="Exit with code 1 unless this is true: 'throughput[64] >= 1Mpps', or at each size 'latency.p99 <= 110%"
+            " of RUN'.",
         ),
         values.failure_options("fail or retry:N"),
         values.record_options,

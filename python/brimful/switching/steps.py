@@ -156,7 +156,7 @@ _PATIENCE, _STALL = 3, 0.01
 
 
 def _is_disturbed(trial: Trial) -> bool:
-    """Say whether a frame of a trial waited for longer than a rate can be told by."""
+    """Say whether a frame of a trial waited so long that its rate shows nothing of the device."""
     return float(trial.extra.get("stalled_s", 0.0)) > _STALL * trial.intended / trial.load
 
 

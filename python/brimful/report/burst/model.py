@@ -125,7 +125,7 @@ def result_cells(plan: BurstPlan, result: Burst) -> list[str]:
         f"{sign}{frames(result.mean)}",
         words.group(result.least),
         words.group(result.most),
-        "–" if result.deviation is None else f"{result.deviation:.1f}",
+        "–" if result.deviation is None else f"{result.deviation:,.1f}",
         _buffer(result.implied_buffer_s, plan.load),
         "–" if result.corrected_buffer_s is None else _buffer(result.corrected_buffer_s, plan.load),
     ]

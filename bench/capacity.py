@@ -1,6 +1,7 @@
-"""How often the tests of RFC 2889 on addresses say exactly what a device does: limits, evictions, ageing, faults.
+"""How often the tests of RFC 2889 on addresses say exactly what a device does: limits, rates, ageing, faults.
 
-A bridge that may learn K addresses keeps K - 1 beside that of the sender.
+A bridge that may learn K addresses keeps K - 1 beside that of the sender. Our switch learns a number of addresses a
+second, and so many of 50 ms at once: of 1,000 addresses it learns all up to a rate that is known.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ class Kind(msgspec.Struct, frozen=True):
     commands: Commands = lambda lab: []
     device: str = "bridge,ports=3,work=0"
     test: str = "caching"
+    first: int = 8
+    most: int = 256
 
 
 def limited(entries: int) -> Commands:
@@ -68,6 +71,17 @@ def evicting(entries: int) -> Commands:
     return command
 
 
+LEARNED, AT_ONCE_S, RATE_WITHIN = 1000, 0.05, 0.02
+
+
+def learning(set_rate: int) -> Kind:
+    """Let our switch learn so many a second; the rate that it shows is known to 2 %."""
+    shown = set_rate * (LEARNED - 1) / (LEARNED - set_rate * AT_ONCE_S)
+    ends = (shown * (1 - RATE_WITHIN), shown * (1 + RATE_WITHIN))
+    device = f"switch,ports=3,learning_rate={set_rate}"
+    return Kind("found", ends, device=device, test="learning", first=1000, most=50_000)
+
+
 MIRROR = "tc filter add dev pa ingress prio 9 u32 match u32 0 0 action mirred egress mirror dev pc"
 # Not every kernel has VLANs on bridges; another bridge is the same to all ports.
 OTHER_VLAN = ("ip link add name br9 type bridge", "ip link set br9 up", "ip link set dev pc master br9")
@@ -77,6 +91,7 @@ KINDS = {
     "capacity 99": Kind("found", (99, 99), limited(100)),
     "eviction, capacity 63": Kind("found", (63, 63), evicting(64), "ovs,ports=3"),
     "our switch, capacity 19": Kind("found", (19, 19), device="switch,ports=3,addresses=20"),
+    **{f"our switch, {rate} addresses/s": learning(rate) for rate in (300, 700, 1500, 3000, 6000)},
     "ageing after 1 s": Kind("found", (0.9, 1.15), words("ip link set br0 type bridge ageing_time 100"), test="ageing"),
     "ageing after 2 s": Kind("found", (1.9, 2.15), words("ip link set br0 type bridge ageing_time 200"), test="ageing"),
     "no learning": Kind("found", (0, 0), words("bridge link set dev pb learning off")),
@@ -98,8 +113,11 @@ def measure(kind: Kind) -> SwitchingResult | None:
             ports=list(stations.ports),
             rate=2000.0,
             patterns=["sequential"],
-            first=8,
-            most=256,
+            first=kind.first,
+            most=kind.most,
+            width=0.01 if kind.test == "learning" else 0.0,
+            addresses=LEARNED,
+            attempts=3,
             rounds=2,
             limit_s=5.0,
             forgets=stations.forgets,
@@ -122,6 +140,12 @@ def is_right(kind: Kind, found: SwitchingResult | None) -> bool:
     return least <= found.value <= most
 
 
+def middle(kind: Kind) -> float:
+    """Give what a device does, of the range that may be found."""
+    least, most = kind.value
+    return ((least or 0.0) + (most or 0.0)) / 2
+
+
 def main() -> None:
     """Print how often each is right, and what else was said."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -129,7 +153,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=10)
     options = parser.parse_args()
     for name in options.kinds:
-        right, said = 0, Counter[str]()
+        right, said, shown = 0, Counter[str](), list[float]()
         for _ in range(options.rounds):
             try:
                 found = measure(KINDS[name])
@@ -137,10 +161,12 @@ def main() -> None:
                 print(f"{name}: not here: {error}", flush=True)
                 break
             right += is_right(KINDS[name], found)
+            shown += [found.value] if found is not None and found.value is not None else []
             said["nothing" if found is None else f"{found.verdict} {found.value}"] += not is_right(KINDS[name], found)
         else:
             wrong = ", ".join(f"{count} times {text}" for text, count in (+said).items())
-            print(f"{name}: {right} of {options.rounds}" + (f", else {wrong}" if wrong else ""), flush=True)
+            figures = f" (found {min(shown):g} to {max(shown):g}, true {middle(KINDS[name]):g})" if shown else ""
+            print(f"{name}: {right} of {options.rounds}{figures}" + (f", else {wrong}" if wrong else ""), flush=True)
 
 
 if __name__ == "__main__":

@@ -126,3 +126,22 @@ def test_pages_stay_short_enough_to_be_read():
     counted = {path.name: len(path.read_text().split()) for path in (ROOT / "docs" / "explanation").glob("*.md")}
     assert len(README.read_text().split()) <= LONGEST_README
     assert {name: words for name, words in counted.items() if words > LONGEST_EXPLANATION} == {}
+
+
+FENCED = re.compile(r"^ *(```|~~~).*?^ *\1 *$", flags=re.DOTALL | re.MULTILINE)
+NOT_PROSE = re.compile(r"[|#<!*]|[-+] |[0-9]+\. |---|CODE|\[\^|    ")
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_no_sentence_is_cut_off(path):
+    """A paragraph ends with its sentence, or goes on with a list, a table or code."""
+    text = FENCED.sub("CODE", path.read_text())
+    text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+    parts = [part for part in re.split(r"\n\s*\n", text) if part.strip()]
+    for part, following in zip(parts, [*parts[1:], "end"], strict=True):
+        if NOT_PROSE.match(part):
+            continue
+        sentence = part.rstrip().rstrip("`*_)\"'")
+        goes_on = NOT_PROSE.match(following.lstrip("\n")) and not following.startswith("#")
+        assert sentence.endswith((".", "?", "!", ":")) or (goes_on and sentence[-1].isalnum()), sentence[-100:]
+        assert not sentence.endswith(":") or goes_on, f"nothing follows {sentence[-100:]!r}"

@@ -1,7 +1,8 @@
-"""Thresholds for tests of suites: ``throughput[64] >= 1Mpps``, ``latency <= 110% of runs/base``."""
+"""Thresholds for suites: ``throughput[64] >= 1Mpps``, ``latency.p99 <= 110% of runs/base``."""
 
 from __future__ import annotations
 
+import operator
 import re
 from pathlib import Path
 
@@ -11,21 +12,25 @@ from brimful.assertion import OPERATORS, SHARE
 from brimful.errors import UsageError, did_you_mean
 from brimful.records import RunFile, SuitePlan, read_unchanged
 from brimful.records.experiment import differences
-from brimful.report.compared import said
-from brimful.report.suite.requirements import ALL, KINDS, Check
+from brimful.report.compared import said as said_of
+from brimful.report.suite.requirements import ALL, Check
 from brimful.report.suite.results import Result, plan_of, results_of
+from brimful.report.suite.values import FIGURES, IS, Found, names_of, test_of
 from brimful.runs import named_run
 
-_FORM = re.compile(r"\s*([^\s\[\]<>=]+)(?:\[([^\s\[\]]+)\])?\s*(>=|<=|>|<)\s*(.+?)\s*")
+_FORM = re.compile(r"\s*([^\s\[\]<>=]+)(?:\[([^\s\[\]]+)\])?\s*(>=|<=|>|<|=)\s*(.+?)\s*")
+
+_COMPARES = {**OPERATORS, "=": operator.eq}
 
 
 class SuiteAssertion(msgspec.Struct, frozen=True):
-    """A condition on the figure of one test, at one frame size or at each.
+    """A condition on one figure of a test, at one frame size or at each.
 
     The threshold is a value as in files of requirements, or a share of what another suite found at the same size.
     """
 
-    test: str
+    name: str
+    """Of the figure."""
     sizes: list[str]
     compare: str
     threshold: str
@@ -55,58 +60,64 @@ class SuiteAssertion(msgspec.Struct, frozen=True):
                 " 'latency <= 110% of runs/base'"
             )
             raise UsageError(message)
-        test, size, compare, threshold = match.groups()
-        tests = [known for known in plan.tests if known in KINDS]
-        sizes = plan.sizes_of(test)
-        for what, name, known in (("test", test, tests), ("frame size", size or ALL, [*sizes, ALL])):
-            if name not in known:
-                meant = did_you_mean(name, known)
-                message = f"--assert {text!r}: there is no {what} {name!r}{meant}; there is {', '.join(known)}"
+        name, size, compare, threshold = match.groups()
+        names = [known for test in plan.tests for known in names_of(test)]
+        sizes = plan.sizes_of(test_of(name))
+        for what, given, known in (("figure", name, names), ("frame size", size or ALL, [*sizes, ALL])):
+            if given not in known:
+                meant = did_you_mean(given, known)
+                message = f"--assert {text!r}: there is no {what} {given!r}{meant}; there is {', '.join(known)}"
                 raise UsageError(message)
+        kind = FIGURES[name].kind
+        if (compare == "=") != (kind.need is IS):
+            how = "write it like 'congestion.blocking = no'" if kind.need is IS else "write >= or <="
+            message = f"--assert {text!r}: {name} is {'yes or no' if kind.need is IS else 'a figure'}; {how}"
+            raise UsageError(message)
         sizes = sizes if size in (None, ALL) else [size]
-        share = SHARE.fullmatch(threshold)
+        share = None if kind.need is IS else SHARE.fullmatch(threshold)
         if share is None:
             try:
-                limit = KINDS[test].read(threshold)
+                limit = kind.read(threshold)
             except UsageError as error:
                 message = f"--assert {text!r}: {error}"
                 raise UsageError(message) from error
-            return cls(test, sizes, compare, KINDS[test].show(limit), [limit] * len(sizes), [None] * len(sizes))
-        found = _figures(text, test, sizes, plan, read_unchanged(named_run(Path(share[2]))))
+            return cls(name, sizes, compare, kind.show(limit), [limit] * len(sizes), [None] * len(sizes))
+        found = _figures(text, name, sizes, plan, read_unchanged(named_run(Path(share[2]))))
         limits = [float(share[1]) / 100 * value for _, value in found]
-        return cls(test, sizes, compare, threshold, limits, [base for base, _ in found])
+        return cls(name, sizes, compare, threshold, limits, [base for base, _ in found])
 
     def checks(self, file: RunFile) -> list[Check]:
         """Hold it against a suite; what was not found, or cannot be compared, is not met."""
         results = {(result.test, result.size): result for result in results_of(file)}
         return [
-            self._check(size, limit, base, results.get((self.test, size)))
+            self._check(size, limit, base, results.get((test_of(self.name), size)))
             for size, limit, base in zip(self.sizes, self.limits, self.bases, strict=True)
         ]
 
     def _check(self, size: str, limit: float, base: Result | None, result: Result | None) -> Check:
-        kind = KINDS[self.test]
-        required = f"{self.compare} {self.threshold}" + ("" if base is None else f" ({kind.show(limit)})")
-        if result is None or result.file is None or result.value is None:
-            return Check(self.test, size, required, "not found", is_met=False)
-        found, is_met = f"found {kind.show(result.value)}", OPERATORS[self.compare](result.value, limit)
+        figure = FIGURES[self.name]
+        required = f"{self.compare} {self.threshold}" + ("" if base is None else f" ({figure.kind.show(limit)})")
+        found = Found() if result is None else figure.of(result)
+        if result is None or result.file is None or found.value is None:
+            return Check(self.name, size, required, figure.shown(found), is_met=False)
+        said, is_met = f"found {figure.shown(found)}", figure.holds(found, _COMPARES[self.compare], limit)
         if base is not None and base.file is not None and (others := differences(base.file.run, result.file.run)):
-            found, is_met = f"cannot be compared: {'; '.join(map(said, others))}", False
-        return Check(self.test, size, required, found, is_met=is_met)
+            said, is_met = f"cannot be compared: {'; '.join(map(said_of, others))}", False
+        return Check(self.name, size, required, said, is_met=is_met)
 
 
-def _figures(text: str, test: str, sizes: list[str], plan: SuitePlan, file: RunFile) -> list[tuple[Result, float]]:
+def _figures(text: str, name: str, sizes: list[str], plan: SuitePlan, file: RunFile) -> list[tuple[Result, float]]:
     """Give the test of another suite, and its figure, at each size."""
     other = plan_of(file)
     if (other.standard, other.is_quick) != (plan.standard, plan.is_quick):
         message = f"--assert {text!r}: {file.path} is no suite of {plan.name}; its figures cannot be compared"
         raise UsageError(message)
-    results = {result.size: result for result in results_of(file) if result.test == test}
+    results = {result.size: result for result in results_of(file) if result.test == test_of(name)}
     found = []
     for size in sizes:
-        value = results[size].value if size in results else None
+        value = FIGURES[name].of(results[size]).value if size in results else None
         if value is None:
-            message = f"--assert {text!r}: {file.path} has no figure of {test} at {size}; name a suite that has"
+            message = f"--assert {text!r}: {file.path} has no figure {name} at {size}; name a suite that has"
             raise UsageError(message)
         found.append((results[size], value))
     return found

@@ -7,7 +7,7 @@ from brimful.lab import open_lab
 from brimful.measurers.opening import open_measurer
 from brimful.measurers.stations import stations_in
 from brimful.records import SwitchingPlan, read_run
-from brimful.report.suite.forwarding import Shares
+from brimful.report.suite.congestion import Shares
 from brimful.report.verdicts import of_switching
 from brimful.suites import forwarding
 from brimful.switching.manager import SwitchingRequest, run_switching
@@ -88,10 +88,10 @@ def test_the_capacity_of_open_vswitch_is_its_limit_less_one(tmp_path):
 
 def test_the_learning_rate_of_our_switch_is_the_one_it_has(tmp_path):
     lab = open_if_installed("switch,ports=3,learning_rate=1000")
-    plan = {"first": 1120, "most": 1180, "width": 0.02, "addresses": 400, "attempts": 3}
+    plan = {"first": 1120, "most": 1180, "width": 0.01, "addresses": 400, "attempts": 3}
     result = measure(lab, "learning", tmp_path / "r", device="switch", **plan)[""]
-    # Addresses of 50 ms may come at once: 400 are learned in time at up to 1000 * 400 / 350 a second.
-    assert (result.verdict, result.value) == ("found", pytest.approx(1143, rel=0.03))
+    # Addresses of 50 ms may come at once: 400 are learned in time at up to 1000 * 399 / 350 a second.
+    assert (result.verdict, result.value) == ("found", pytest.approx(1140, rel=0.02))
 
 
 def test_the_capacity_of_our_switch_is_its_limit_less_one(tmp_path):
@@ -161,8 +161,8 @@ def test_a_port_that_gets_no_broadcast_fails(tmp_path):
 
 
 def test_two_senders_to_one_port_are_told_from_a_port_that_loses_by_itself(tmp_path):
-    # Outputs of 1,000 frames/s, with room for 60 frames.
-    limits = [f"tc qdisc add dev {port} root tbf rate 480kbit burst 1800 limit 1800" for port in ("pc", "pd")]
+    # Outputs of 1,000 frames/s, which keep 100 frames, and let 100 leave at once.
+    limits = [f"tc qdisc add dev {port} root tbf rate 480kbit burst 6000 limit 6000" for port in ("pc", "pd")]
 
     def opened(search):
         measurer = open_measurer(search.measurer, timeout_s=30.0, tester_arguments=search.traffic["arguments"])
@@ -183,10 +183,12 @@ def test_two_senders_to_one_port_are_told_from_a_port_that_loses_by_itself(tmp_p
         trials = forwarding.Trials(search=search, open_measurer=opened, trial_s=1.0, rest_s=0.1, note=lambda text: None)
         assert forwarding.measure(test, trials, tmp_path / test).reason == "done"
         found[test] = Shares(read_run(tmp_path / test))
-    # A tester that is held up for longer than the room lasts sends its frames too close to each other.
-    assert max(found[test].lost(2) for test in found) < 0.05
-    # A third of 1,500 frames, but for those that wait at the end.
-    assert found[forwarding.CONGESTION].lost(3) == pytest.approx(0.3, abs=0.05)
+    assert [found[test].free for test in found] == [[0], [0]]
+    # A third of 1,500 frames, but for those that are kept, and those that leave while a trial lasts longer.
+    trial = read_run(tmp_path / forwarding.CONGESTION).trials[-1]
+    lasted_s = trial.effective_duration_s or trial.duration_s
+    (lost,) = found[forwarding.CONGESTION].congested
+    assert 1 - (1000 * lasted_s + 200) / 1500 <= lost <= 1 / 3
 
 
 def test_the_whole_suite_of_a_bridge_in_one_report(tmp_path):

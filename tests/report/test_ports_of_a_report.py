@@ -6,6 +6,8 @@ from brimful.report import ports
 from brimful.report.lines import lines_of
 from brimful.report.styles import plain
 from brimful.throughput.goals import SearchGoal
+from hypothesis import given
+from hypothesis import strategies as some
 
 
 def port(name, **counts):
@@ -68,6 +70,20 @@ def test_loss_and_strays_are_in_the_matrix_and_below_it():
     assert strays == "Frames arrived at ports that they were not for: 3 from ta to tb at tc."
 
 
+def test_latency_and_jitter_are_those_of_each_receiver():
+    def delay(mean_s, frames, jitter_s):
+        return {"frames": frames, "min_s": mean_s / 2, "mean_s": mean_s, "max_s": 3 * mean_s, "jitter_s": jitter_s}
+
+    facts = said(1, 0)
+    for way, measured in zip(facts["directions"], (delay(1e-5, 300, 2e-6), delay(2e-5, 100, None)), strict=True):
+        way["delay"] = measured
+    *_, delays, _ = shown([trial(1, 5000.0, **facts)])
+    assert [line.split() for line in delays.splitlines()[1:]] == [
+        ["port", "least", "mean", "most", "jitter"],
+        ["tb", "5", "us", "12.5", "us", "60", "us", "2", "us"],
+    ]
+
+
 def test_starved_ports_are_remarked_on_once():
     starved = {"code": "starved-ports", "text": "1 of 3 ports had less than half of its share: tb (received nothing)"}
     trials = [trial(seq, 1000.0, warnings=[starved, {"code": "other"}]) for seq in (1, 2)]
@@ -91,6 +107,21 @@ def test_a_port_that_loses_more_than_the_goal_of_all_is_named():
     ]
     assert ports.beyond(goal, 1000.0, [trial(1, 1000.0, 8, **said(1, 8))]) == []
     assert ports.beyond(goal, 500.0, trials) == []
+
+
+@given(some.data(), some.integers(2, 16))
+def test_it_is_named_at_any_place_among_any_number_of_ports(data, number):
+    names = [f"p{place}" for place in range(number)]
+    losing = data.draw(some.sampled_from(names))
+    ways = [
+        {"from": one, "to": other, "sent": 10_000, "lost": 60 if other == losing else 0}
+        for one in names
+        for other in names
+        if one != other
+    ]
+    goal = SearchGoal(loss_ratio=0.005).record("pdr")
+    (text,) = ports.beyond(goal, 1000.0, [trial(1, 1000.0, 60, directions=ways)])
+    assert text.startswith(f"goal pdr: 0.60 % of the frames to {losing} were lost")
 
 
 def test_trials_that_were_stopped_say_nothing_of_starved_ports():

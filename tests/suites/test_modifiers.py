@@ -12,6 +12,7 @@ from brimful.measurers.simulated import SimulatedMeasurer
 from brimful.records import read_run
 from brimful.report import rendering
 from brimful.report.suite.results import results_of
+from brimful.report.suite.values import main_value
 from brimful.report.verdicts import of_suite
 from brimful.suites.manager import run_suite
 from brimful.suites.modifiers import parse_modifiers, running
@@ -45,7 +46,7 @@ def text_of(out):
 
 def test_each_modifier_is_a_throughput_of_its_own_beside_the_plain_one(tmp_path):
     assert run(tmp_path / "s").end.reason == "done"
-    found = {(one.test, one.size): one.value for one in results_of(read_run(tmp_path / "s"))}
+    found = {(one.test, one.size): main_value(one) for one in results_of(read_run(tmp_path / "s"))}
     for size in ("64", "512"):
         assert found["throughput", size] == found["with-filters", size] == pytest.approx(1e6, rel=0.006)
         assert found["with-broadcast", size] == pytest.approx(0.9e6, rel=0.006)
@@ -79,7 +80,8 @@ def test_a_suite_that_was_interrupted_in_a_modifier_goes_on(tmp_path):
     assert run_suite(suite_of(REQUEST, open_for), out=tmp_path / "cut").end.reason == "interrupted"
     assert run(tmp_path / "cut", resume=True).end.reason == "done"
     figures = [
-        {(one.test, one.size): one.value for one in results_of(read_run(tmp_path / name))} for name in ("whole", "cut")
+        {(one.test, one.size): main_value(one) for one in results_of(read_run(tmp_path / name))}
+        for name in ("whole", "cut")
     ]
     assert figures[0] == figures[1]
     assert of_suite(read_run(tmp_path / "cut"), None).holds
@@ -96,7 +98,7 @@ def test_a_command_that_fails_spoils_its_test_alone(tmp_path):
     failing = msgspec.structs.replace(REQUEST, modifiers={"filters": "echo no such table; exit 3"}, sizes=["64"])
     assert run(tmp_path / "s", request=failing).end.reason == "measurement-failed"
     assert "the command of the modifier ended with 3: no such table" in text_of(tmp_path / "s")
-    found = {one.test: one.value for one in results_of(read_run(tmp_path / "s"))}
+    found = {one.test: main_value(one) for one in results_of(read_run(tmp_path / "s"))}
     assert None not in (found["throughput"], found["loss"])
     assert found["with-filters"] is None
 

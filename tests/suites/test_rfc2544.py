@@ -11,6 +11,7 @@ from brimful.records import read_run
 from brimful.report import rendering
 from brimful.report.suite.requirements import parse_requirements
 from brimful.report.suite.results import plan_of, results_of
+from brimful.report.suite.values import main_value
 from brimful.report.verdicts import of_suite
 from brimful.suite_assertion import SuiteAssertion
 from brimful.suites.durations import FULL, QUICK, expected_s
@@ -56,7 +57,7 @@ def run(out, *, resume=False, at=0):
 
 
 def values(out):
-    return {(result.size, result.test): result.value for result in results_of(read_run(out))}
+    return {(result.size, result.test): main_value(result) for result in results_of(read_run(out))}
 
 
 def test_every_test_finds_what_is_true(tmp_path):
@@ -244,13 +245,13 @@ def test_a_share_of_a_suite_of_other_traffic_is_missed(base, tmp_path):
     ("condition", "said"),
     [
         ("throughput is great", "is no condition; write it like 'throughput[64] >= 1Mpps'"),
-        ("troughput >= 1Mpps", "no test 'troughput' (did you mean 'throughput'?)"),
-        ("latency < 1us", "no test 'latency'; there is throughput, loss"),
+        ("troughput >= 1Mpps", "no figure 'troughput' (did you mean 'throughput'?)"),
+        ("latency < 1us", "no figure 'latency'; there is throughput, throughput.share, loss"),
         ("throughput[46] >= 1Mpps", "no frame size '46'"),
         ("throughput[64] >= quick", "load 'quick'"),
         ("throughput >= 95% of nowhere", "nowhere"),
         ("loss >= 95% of {base}/64/loss", "is no suite of RFC 2544, quick"),
-        ("bursts >= 95% of {base}", "there is no test 'bursts'"),
+        ("bursts >= 95% of {base}", "there is no figure 'bursts'"),
     ],
 )
 def test_conditions_that_are_none_are_refused_before_anything_is_measured(base, tmp_path, condition, said):
@@ -274,8 +275,8 @@ def test_requirements_of_what_is_not_measured_are_named_at_once(tmp_path):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ({"speed": {"all": "1"}}, r"\[speed\] is no table of a test"),
-        ({"thruoghput": {"all": "1"}}, r"\[thruoghput\] is no table of a test \(did you mean 'throughput'\?\)"),
+        ({"speed": {"all": "1"}}, r"\[speed\] is no table of a figure"),
+        ({"thruoghput": {"all": "1"}}, r"\[thruoghput\] is no table of a figure \(did you mean 'throughput'\?\)"),
         ({"latency": "50us"}, r"\[latency\] is no table"),
         ({"throughput": {"64": "fast"}}, r"\[throughput\] 64: load 'fast'"),
         ({"bursts": {"all": "-3"}}, "no whole number"),
@@ -301,6 +302,10 @@ def test_requirements_that_are_none_are_refused(content, said):
         (("--max-load", "0"), "--max-load: load '0' is not above 0"),
         (("--max-load", "fast"), "--max-load: load 'fast'"),
         (("--sizes", ""), "--sizes ''"),
+        (("-m", "lab:bridge", "--sizes", "64,9217"), "--sizes: 9217 is no size from 64 bytes"),
+        (("-m", "tester:eth1,eth2", "--sizes", "63"), "--sizes: 63 is no size from 64 bytes"),
+        (("-m", "lab:bridge", "--vlan", "5", "--sizes", "64"), "--sizes: 64 is no size from 68 bytes"),
+        (("-m", "lab:bridge", "--ip", "6", "--sizes", "80,128"), "--sizes: 80 is no size from 84 bytes"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(tmp_path, options, said):

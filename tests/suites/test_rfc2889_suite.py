@@ -7,6 +7,7 @@ from brimful.report import rendering
 from brimful.report.suite.model import line
 from brimful.report.suite.requirements import parse_requirements
 from brimful.report.suite.results import results_of
+from brimful.report.suite.values import main_value
 from brimful.report.verdicts import of_suite
 from brimful.suites.manager import run_suite
 from brimful.suites.rfc2889 import TESTS, SwitchSuiteRequest, expected_s, suite_of
@@ -44,14 +45,14 @@ def run(out, *, resume=False, at=0):
 
 
 def values(out):
-    return {(result.size, result.test): result.value for result in results_of(read_run(out))}
+    return {(result.size, result.test): main_value(result) for result in results_of(read_run(out))}
 
 
 def test_every_test_finds_what_is_true(tmp_path, snapshot):
     done = run(tmp_path / "s")
     assert (done.end.reason, done.end.text) == ("done", "")
     found = values(tmp_path / "s")
-    assert len(found) == 2 * 9 + 4
+    assert len(found) == 2 * 10 + 4
     assert found["64", "caching"] == 19
     assert found["64", "ageing"] == pytest.approx(3.0, abs=0.2)
     assert (found["64", "errored"], found["512", "broadcast"]) == (0, 0)

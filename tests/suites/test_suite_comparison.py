@@ -89,12 +89,13 @@ def test_suites_of_other_lengths_are_refused(suites):
 
 
 def test_a_longer_latency_is_worse():
-    def files(value_s):
+    def results(value_s):
         mean = DelayInterval(value_s, value_s - 1e-6, value_s + 1e-6, 0.0, "paired", 9)
         delay = type("Delay", (), {"direction": "all", "mean": mean})
-        return [type("File", (), {"delays": [delay]})]
+        return [type("Result", (), {"file": type("File", (), {"delays": [delay]})})]
 
-    found = compare(comparison._latency(files(60e-6)), comparison._latency(files(50e-6)), tolerance=0.01)
+    samples = [comparison._latency("latency", results(value_s)) for value_s in (60e-6, 50e-6)]
+    found = compare(*samples, tolerance=0.01)
     assert found.verdict == "regression"
     pair = Pair(test="latency", size="64", new=60e-6, baseline=50e-6, comparison=found)
     assert pair.change == pytest.approx(0.2)

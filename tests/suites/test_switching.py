@@ -1,18 +1,20 @@
 """The tests of RFC 2889 on switches of known truth, in virtual time."""
 
+from collections import Counter
 from types import SimpleNamespace
 
 import pytest
 from brimful.errors import MeasureError
 from brimful.records import SwitchingPlan, Trial, read_run
 from brimful.report import rendering
-from brimful.report.suite.forwarding import congestion_table
+from brimful.report.suite.congestion import back_pressure, blocking
 from brimful.report.suite.results import Result
 from brimful.report.verdicts import of_switching
 from brimful.suites import forwarding
 from brimful.suites.rfc2889 import usual_tests
 from brimful.switching.addresses import addresses
 from brimful.switching.manager import SwitchingRequest, run_switching
+from brimful.switching.steps import next_of
 from hypothesis import given
 from hypothesis import strategies as some
 from suites.model_switch import ModelSwitch
@@ -104,6 +106,29 @@ def test_a_rate_fails_with_the_last_attempt(tmp_path):
     outcome = run("learning", ModelSwitch(rate=1000, bucket=1), tmp_path / "s", **facts)
     assert outcome.results[0].value == pytest.approx(1000, rel=0.01)
     assert once.trials < outcome.end.trials < 3 * once.trials
+
+
+@pytest.mark.parametrize(("stalled_s", "attempts"), [(0.0, 3), (0.0039, 3), (0.0041, 9)])
+def test_a_trial_that_was_disturbed_is_made_again_more_often(stalled_s, attempts):
+    plan = SwitchingPlan(
+        test="learning", ports=["a", "b", "c"], rate=1000.0, first=500, most=1000, addresses=200, attempts=3, width=0.1
+    )
+    failed = {"flooded": 7, "stalled_s": stalled_s, "addresses": 200}
+    common = {"duration_s": 0.4, "intended": 200, "sent": 200, "lost": 0, "step": "learning"}
+    trials = []
+    while (step := next_of(plan, trials)).load == 500.0:
+        trials.append(Trial(seq=len(trials), load=step.load, extra=failed, **common))
+    assert (len(trials), step.load) == (attempts, 250.0)
+
+
+def test_the_rate_that_was_sent_is_the_one_that_was_learned():
+    plan = SwitchingPlan(
+        test="learning", ports=["a", "b", "c"], rate=1000.0, first=500, most=500, addresses=200, attempts=3
+    )
+    extra = {"flooded": 0, "reached": 496.5, "addresses": 200}
+    common = {"duration_s": 0.4, "intended": 200, "sent": 200, "lost": 0, "step": "learning"}
+    (result,) = next_of(plan, [Trial(seq=0, load=500.0, extra=extra, **common)])
+    assert (result.verdict, result.value) == ("at-least", 496.5)
 
 
 def test_a_device_that_learns_at_once_has_a_least_rate(tmp_path):
@@ -232,23 +257,47 @@ def test_a_device_that_holds_its_senders_is_told_from_a_slow_tester(trial, held)
 
 
 @pytest.mark.parametrize(
-    ("control", "found", "blocking", "pressure"),
+    ("control", "found", "by_two", "blocks", "presses"),
     [
-        ({}, {}, "not seen", "no"),
-        ({}, {"free": 333}, "yes", "no"),
-        ({"free": 250}, {"free": 260}, "input limit, no verdict", "no"),
-        ({"free": 0, "congested": 250}, {"free": 260}, "input limit, no verdict", "no"),
-        ({}, {"congested": 0, "unsent": 500}, "not seen", "yes, senders were held"),
-        ({}, {"congested": 0}, "not seen", "no loss: D was not congested"),
+        ({}, {}, None, (None, "not seen, not excluded"), (False, "no")),
+        ({}, {}, {}, (False, "no"), (False, "no")),
+        ({}, {}, {"free": 333}, (True, "yes"), (False, "no")),
+        ({}, {"free": 333}, None, (True, "yes"), (False, "no")),
+        ({"free": 250}, {"free": 260}, {"free": 260}, (None, "input limit"), (False, "no")),
+        ({"free": 0, "congested": 250}, {"free": 260}, None, (None, "input limit"), (False, "no")),
+        ({}, {"congested": 0, "unsent": 500}, {}, (False, "no"), (True, "yes, senders were held")),
+        ({}, {"congested": 0}, {}, (None, "D was not congested"), (None, "D was not congested")),
     ],
 )
-def test_blocking_and_back_pressure_are_told_apart(control, found, blocking, pressure):
-    def result(test, file):
-        return Result(size="64", test=test, reason="done", text="", file=file)
+def test_blocking_and_back_pressure_are_told_apart(control, found, by_two, blocks, presses):
+    files = {"control": shares(**{"congested": 0, **control}), "congestion": shares(**found)}
+    if by_two is not None:
+        files["congestion-by-two"] = shares(**by_two)
+    result = Result(size="64", test="congestion", reason="done", text="", file=files["congestion"], beside=files)
+    for verdict, (holds, text) in ((blocking(result), blocks), (back_pressure(result), presses)):
+        assert verdict.holds is holds
+        assert verdict.text.startswith(text)
 
-    control = {"congested": 0, **control}
-    table = congestion_table("", [result("control", shares(**control))], [result("congestion", shares(**found))])
-    assert table.rows[0][-2:] == [blocking, pressure]
+
+@pytest.mark.parametrize("ports", range(4, 17))
+def test_groups_of_four_ports_are_congested_and_no_port_is_in_the_control(ports):
+    def offered(test):
+        """Give what each port is offered and sends, in halves of its rate."""
+        flows = [flow.split(">") for flow in forwarding.pattern_of(test, ports).removeprefix("flows:").split(",")]
+        sent = Counter(source for source, _ in flows)
+        due = Counter()
+        for source, target in flows:
+            due[int(target)] += 2 // sent[source]
+        return due
+
+    groups = ports // 4
+    assert set(offered("control").values()) <= {1, 2}
+    assert offered("congestion") == {
+        4 * group + place: load for group in range(groups) for place, load in ((3, 1), (4, 3))
+    }
+    if ports > 4:
+        assert offered("congestion-by-two") == {3: 1, 4: 5}
+        assert sum(offered("control").values()) >= 6
 
 
 @pytest.mark.parametrize("ports", [3, 4, 5, 8])
@@ -256,6 +305,7 @@ def test_a_suite_has_the_tests_that_its_ports_are_enough_for(ports):
     measurer = f"lab:bridge,ports={ports}"
     usual = usual_tests(measurer, knows_rate=True)
     assert ("halves" in usual, "congestion" in usual) == (ports % 2 == 0, ports >= 4)
+    assert ("congestion-by-two" in usual) == (ports >= 5)
     assert "congestion" not in usual_tests(measurer, knows_rate=False)
     assert {"mesh", "forwarding", "caching", "broadcast"} <= set(usual)
 

@@ -35,6 +35,8 @@ from brimful.throughput.manager import SearchRequest
 from brimful.units import format_duration, parse_load
 
 _ANY_SIZE = 64
+_LONGEST = 9000
+"""Of our tester's frames, in bytes with check sequence."""
 
 
 def suite_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -59,8 +61,8 @@ def suite_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "assertions",
             multiple=True,
             metavar="CONDITION",
-            help="Exit with code 1 unless this is true: 'throughput[64] >= 1Mpps', or at each size 'latency <= 110% of"
-            " RUN'.",
+            help="Exit with code 1 unless this is true: 'throughput[64] >= 1Mpps', or at each size 'latency.p99 <= 110%"
+            " of RUN'.",
         ),
         values.failure_options("fail or retry:N"),
         values.record_options,
@@ -102,7 +104,7 @@ def carry_out(suite_of: Callable[[Callable[[str], None]], Suite], options: dict[
     for text in required.unmeasured(planned.plan):
         click.echo(f"brimful: note: --require {options['requirements']}: {text}", err=True)
     sizes, tests = len(planned.sizes), len(planned.tests)
-    click.echo(f"{sizes} sizes, {tests} tests: about {_rounded(expected_s)}", err=True)
+    click.echo(f"{words.count(sizes, 'size')}, {words.count(tests, 'test')}: about {_rounded(expected_s)}", err=True)
     with open_progress(quiet=options["quiet"], verbose=options["verbose"]) as progress:
         note = progress.note
         done = run_suite(suite_of(note), out=options["out"], resume=options["resume"], progress=note, note=note)
@@ -179,7 +181,9 @@ def _request(options: dict[str, Any]) -> SuiteRequest:
         message = f"--modifier broadcast: measurer {options['measurer']!r} cannot send broadcasts; leave it out"
         raise UsageError(message)
     usual = sizes_of(int(options["ip"]), is_tagged=options["vlan"] is not None)
-    sizes = ",".join(usual) if options["sizes"] is None else options["sizes"]
+    sizes = parse_sizes(",".join(usual) if options["sizes"] is None else options["sizes"])
+    if kind.sends_profiles and not options.get("profile"):
+        _check_sizes(sizes, int(usual[0]))
     return SuiteRequest(
         search=SearchRequest(
             measurer=options["measurer"],
@@ -191,12 +195,20 @@ def _request(options: dict[str, Any]) -> SuiteRequest:
             traffic={**traffic_of(options), "ip": int(options["ip"])},
             labels=labels_of(options),
         ),
-        sizes=[size for size in parse_sizes(sizes) if size is not None],
+        sizes=[size for size in sizes if size is not None],
         tests=[test.strip() for test in options["tests"].split(",")],
         is_quick=options["quick"],
         reset_command=options["reset_command"],
         modifiers=modifiers,
     )
+
+
+def _check_sizes(sizes: Sequence[str | None], least: int) -> None:
+    """Refuse frames that our tester cannot send before those of other sizes are measured."""
+    for size in sizes:
+        if size is not None and size.isdecimal() and not least <= int(size) <= _LONGEST:
+            message = f"--sizes: {size} is no size from {least} bytes, which headers and stamp need, to {_LONGEST}"
+            raise UsageError(message)
 
 
 def _opener(options: dict[str, Any]) -> Callable[[SearchRequest], Open]:

@@ -11,6 +11,7 @@ from brimful.delay import batches
 from brimful.delay.batches import Spread
 from brimful.delay.observed import ALL, FROM, TO, Observed, distribution, mean_wait, observe
 from brimful.records import Delay, DelayInterval, DelayPlan, Trial, Warning
+from brimful.units import format_load
 
 DEVICE, WIRE = "device", "wire"
 """The paths of trials."""
@@ -59,25 +60,26 @@ def warnings(found: Iterable[Delay]) -> list[Warning]:
     """Say what a reader of the results should know beyond the numbers."""
     said = []
     for result in found:
+        at = f"at {format_load(result.load)}"
         if result.direction == ALL and result.device.lost:
             share = result.device.lost / result.device.sent
             text = (
-                f"at {result.load:.10g}/s the device lost {result.device.lost} of {result.device.sent} frames"
-                f" ({share:.2g} of them): a delay under loss is that of full queues, not of processing"
+                f"{at} the device lost {result.device.lost:,} of {result.device.sent:,} frames"
+                f" ({100 * share:.2g} %): a delay under loss is that of full queues, not of processing"
             )
             said.append(Warning(code="delay-under-loss", text=text))
         if result.wire is not None and result.direction == ALL and result.wire.lost:
-            text = f"at {result.load:.10g}/s {result.wire.lost} frames were lost on the bare wire: by the tester itself"
+            text = f"{at} {result.wire.lost} frames were lost on the bare wire: by the tester itself"
             said.append(Warning(code="loss-on-wire", text=text))
         if result.direction == ALL and result.mean.systematic_s > MUCH_AWAY * result.device.mean_s + ASSUMED_POLL_S:
             text = (
-                f"at {result.load:.10g}/s the tester was away or sent in bursts so much that it may misstate the mean"
+                f"{at} the tester was away or sent in bursts so much that it may misstate the mean"
                 f" by {result.mean.systematic_s * 1e6:.3g} us; give it a processor of its own or a quieter machine"
             )
             said.append(Warning(code="tester-away", text=text))
         if result.mean.dependence > batches.DEPENDENT_Z:
             text = (
-                f"at {result.load:.10g}/s, {result.direction}: neighbouring batches still depend on each other, so that"
+                f"{at}, {result.direction}: neighbouring batches still depend on each other, so that"
                 " the interval may be too narrow; measure more rounds"
             )
             said.append(Warning(code="dependent-batches", text=text))

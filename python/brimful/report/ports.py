@@ -10,7 +10,7 @@ import msgspec
 from brimful.records import Goal, Trial
 from brimful.report import words
 from brimful.report.blocks import Block, Sentence, Table
-from brimful.units import format_load
+from brimful.units import format_delay, format_load
 
 STARVED = "starved-ports"
 """Code of the warning of our tester."""
@@ -30,6 +30,16 @@ class _Port(msgspec.Struct, frozen=True):
     misrouted: int
 
 
+class _Delay(msgspec.Struct, frozen=True):
+    """What it says of the delays of its frames, in seconds, its own share included."""
+
+    frames: int
+    min_s: float
+    mean_s: float
+    max_s: float
+    jitter_s: float | None = None
+
+
 class _Direction(msgspec.Struct, frozen=True, rename={"sender": "from", "receiver": "to"}):
     """What it says of a direction."""
 
@@ -38,6 +48,7 @@ class _Direction(msgspec.Struct, frozen=True, rename={"sender": "from", "receive
     sent: int
     lost: int
     misrouted_at: dict[str, int] = {}
+    delay: _Delay | None = None
 
 
 def blocks(trials: Sequence[Trial], load_unit: str) -> list[Block]:
@@ -55,7 +66,7 @@ def blocks(trials: Sequence[Trial], load_unit: str) -> list[Block]:
     ports: list[_Port] = _said(shown.extra["ports"], list[_Port])
     directions: list[_Direction] = _said(shown.directions, list[_Direction]) or []
     where = f"trial {shown.seq} at {format_load(shown.load, load_unit)}"
-    found: list[Block] = [_ports(ports, where), _matrix(ports, directions)]
+    found: list[Block] = [_ports(ports, where), _matrix(ports, directions), *_delays(ports, directions)]
     found += [Sentence(text) for text in (_strays(directions), _slip(told)) if text]
     return found
 
@@ -75,16 +86,13 @@ def remarks(trials: Sequence[Trial]) -> list[str]:
 
 def beyond(goal: Goal, load: float, trials: Sequence[Trial]) -> list[str]:
     """Name the ports that lost more than a goal permits at its load, where all ports together did not."""
-    reports = [
-        _said(trial.extra.get("ports"), list[_Port]) or []
-        for trial in trials
-        if trial.invalid is None and trial.load == load
-    ]
     sums: dict[str, tuple[int, int]] = {}
-    for port in (port for report in reports for port in report):
-        expected, received = sums.get(port.name, (0, 0))
-        sums[port.name] = (expected + port.expected, received + port.received)
-    shares = {name: 1 - received / expected for name, (expected, received) in sums.items() if expected}
+    for trial in trials:
+        if trial.invalid is None and trial.load == load:
+            for way in _said(trial.directions, list[_Direction]) or []:
+                sent, lost = sums.get(way.receiver, (0, 0))
+                sums[way.receiver] = (sent + way.sent, lost + way.lost)
+    shares = {name: lost / sent for name, (sent, lost) in sums.items() if sent}
     return [
         f"goal {goal.name}: {words.share(lost)} of the frames to {name} were lost at its load, more than the goal's"
         f" {words.share(goal.loss_ratio)}, which is of all ports together"
@@ -132,6 +140,24 @@ def _matrix(ports: Sequence[_Port], directions: Sequence[_Direction]) -> Table:
         key="matrix",
         words=1,
     )
+
+
+def _delays(ports: Sequence[_Port], directions: Sequence[_Direction]) -> list[Table]:
+    """Show latency and jitter at each port (RFC 8239 section 2); nothing where they were not measured."""
+    rows = []
+    for port in ports:
+        seen = [way.delay for way in directions if way.receiver == port.name and way.delay and way.delay.frames]
+        frames = sum(one.frames for one in seen)
+        if frames:
+            mean_s = sum(one.mean_s * one.frames for one in seen) / frames
+            jitters = [(one.jitter_s, one.frames) for one in seen if one.jitter_s is not None]
+            weight = sum(count for _, count in jitters)
+            jitter = format_delay(sum(value * count for value, count in jitters) / weight) if weight else "-"
+            ends = (min(one.min_s for one in seen), mean_s, max(one.max_s for one in seen))
+            rows.append([port.name, *map(format_delay, ends), jitter])
+    title = "Delays of the frames in it, by the port they were for, the tester's own share included"
+    names = ["port", "least", "mean", "most", "jitter"]
+    return [Table(title=title, names=names, rows=rows, key="port-delays", words=1)] if rows else []
 
 
 def _cell(way: _Direction | None) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -18,15 +19,18 @@ GOAL = "throughput"
 MESH, ONE_TO_MANY, MANY_TO_ONE, BACKBONE, HALVES = "mesh", "one-to-many", "many-to-one", "backbone", "halves"
 THROUGHPUTS = (MESH, ONE_TO_MANY, MANY_TO_ONE, BACKBONE, HALVES)
 """Tests that search for a throughput, each with a pattern of traffic: sections 5.1, 5.2 twice, 5.3 and 5.4."""
-CONGESTION, FORWARDING = "congestion", "forwarding"
-"""Sections 5.5, and 5.6: the maximum forwarding rate."""
-CONTROL = "control"
-"""The trials of section 5.5 without the port that congests."""
-_CONGESTION_PORTS = 4
+FORWARDING = "forwarding"
+"""Section 5.6: the maximum forwarding rate."""
+CONTROL, CONGESTION, BY_TWO = "control", "congestion", "congestion-by-two"
+"""Section 5.5: ports A and B send to D, and A to C as well. In the control B sends to A instead, so that the device is
+loaded as much and no port is congested. By a second B as well, a device blocks that serves its inputs in turns."""
+CONGESTIONS = (CONGESTION, BY_TWO)
+_GROUP = 4
 _CONGESTED = 3
-"""Place of the port that two others send to, of four."""
-_LEAST_FULL, _MOST_FULL = 0.9, 1.2
-"""Share of the load that such a port sends where senders are held; the device may keep some frames until the end."""
+"""Place of the port that others send to, of the four of a group."""
+_LEAST_FULL, _KEPT = 0.9, 0.15
+"""Share of the load that such a port sends where senders are held; and which the device may keep of each sender until
+the end."""
 _SHARES = [f"{percent}%" for percent in range(100, 49, -5)]
 """Loads of the test of section 5.6."""
 
@@ -38,18 +42,36 @@ def pattern_of(test: str, ports: int) -> str:
     'flows:1>3,1>4,2>3,2>4,3>1,3>2,4>1,4>2'
     >>> pattern_of("forwarding", 4)
     'flows:1>2'
+    >>> pattern_of("congestion", 8)
+    'flows:1>3,1>4,2>4,5>7,5>8,6>8'
     """
     if test == BACKBONE:
         near, far = range(1, ports // 2 + 1), range(ports // 2 + 1, ports + 1)
         pairs = [(one, other) for here, there in ((near, far), (far, near)) for one in here for other in there]
         return "flows:" + ",".join(f"{one}>{other}" for one, other in pairs)
-    return {FORWARDING: "flows:1>2", CONGESTION: "flows:1>3,1>4,2>4", CONTROL: "flows:1>3,1>4"}.get(test, test)
+    if test in _FLOWS:
+        flows = _in_groups(_FLOWS[test], ports)
+        if test == CONTROL and _GROUP < ports < 2 * _GROUP:
+            # As many senders as by two B.
+            flows.append((5, 2))
+        return "flows:" + ",".join(f"{one}>{other}" for one, other in flows)
+    return {FORWARDING: "flows:1>2", BY_TWO: "flows:1>3,1>4,2>4,5>4"}.get(test, test)
+
+
+_Flows = Sequence[tuple[int, int]]
+_FLOWS: Mapping[str, _Flows] = {CONTROL: [(1, 3), (1, 4), (2, 1)], CONGESTION: [(1, 3), (1, 4), (2, 4)]}
+"""Of the first four ports."""
+
+
+def _in_groups(flows: _Flows, ports: int) -> list[tuple[int, int]]:
+    """Give the flows of the first four ports, and the same of each further four."""
+    return [(one + first, other + first) for first in range(0, ports - _GROUP + 1, _GROUP) for one, other in flows]
 
 
 def applies(test: str, ports: int, *, knows_rate: bool) -> bool:
     """Give whether a test makes sense of a number of ports, where their rate is known or not."""
-    if test in (CONGESTION, CONTROL):
-        return ports >= _CONGESTION_PORTS and knows_rate
+    if test in (CONTROL, *CONGESTIONS):
+        return ports >= _GROUP + (test == BY_TWO) and knows_rate
     return ports % 2 == 0 or test not in (BACKBONE, HALVES)
 
 
@@ -99,7 +121,7 @@ def measure(test: str, trials: Trials, directory: Path) -> End:
     if test in THROUGHPUTS:
         return find_throughput(trials, directory)
     end = measure_loads(trials, directory, _SHARES if test == FORWARDING else ["100%"])
-    if test == CONGESTION and end.reason == FAILED and was_held(read_run(directory)):
+    if test in CONGESTIONS and end.reason == FAILED and was_held(read_run(directory)):
         return msgspec.structs.replace(end, reason=DONE, text="")
     return end
 
@@ -111,13 +133,17 @@ def was_held(file: RunFile) -> bool:
     then the port is not full, or loses.
     """
     ports = file.run.traffic.get("ports", [])
-    if len(ports) != _CONGESTION_PORTS:
-        return False
-    port = str(ports[_CONGESTED]["interface"])
-    return any(_shows_held(trial, port) for trial in file.trials)
+    congested = [str(port["interface"]) for port in ports[_CONGESTED::_GROUP]]
+    return any(_shows_held(trial, congested) for trial in file.trials)
 
 
-def _shows_held(trial: Trial, port: str) -> bool:
-    share = trial.sum_to(port, "sent") / (trial.load * trial.duration_s)
-    is_full = _LEAST_FULL <= share <= _MOST_FULL and trial.sum_to(port, "lost") == 0
-    return trial.invalid is not None and is_full and trial.sum_to(None, "unsent") > 0
+def _shows_held(trial: Trial, congested: Sequence[str]) -> bool:
+    due = trial.load * trial.duration_s
+    sent = {port: trial.sum_to(port, "sent") for port in congested}
+    senders = Counter(way.get("to") for way in trial.seen)
+    are_full = all(
+        _LEAST_FULL * due <= count <= (1 + _KEPT * senders[port]) * due for port, count in sent.items() if count
+    )
+    lost = sum(trial.sum_to(port, "lost") for port in congested)
+    is_held = are_full and not lost and trial.sum_to(None, "unsent") > 0
+    return trial.invalid is not None and any(sent.values()) and is_held

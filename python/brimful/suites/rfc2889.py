@@ -22,7 +22,7 @@ from brimful.units import parse_load
 
 ONCE = ("caching", "learning", "ageing", "errored")
 """Made at the first frame size only."""
-_OF_MANY_PORTS = (*forwarding.THROUGHPUTS, forwarding.FORWARDING, forwarding.CONTROL, forwarding.CONGESTION)
+_OF_MANY_PORTS = (*forwarding.THROUGHPUTS, forwarding.FORWARDING, forwarding.CONTROL, *forwarding.CONGESTIONS)
 TESTS = (*_OF_MANY_PORTS, "broadcast", *ONCE)
 _FIRST_ADDRESSES, _FIRST_RATE = 64, 1000
 _SIZES = [40, 63, 1519, 1522, 1523, 2000]
@@ -164,7 +164,7 @@ def suite_of(
         sizes=request.sizes,
         tests=request.tests,
         known=TESTS,
-        needs={"learning": "caching", forwarding.CONGESTION: forwarding.CONTROL},
+        needs={"learning": "caching", **dict.fromkeys(forwarding.CONGESTIONS, forwarding.CONTROL)},
         once=frozenset(ONCE),
         is_quick=request.is_quick,
         on_invalid=request.search.on_invalid,
@@ -185,8 +185,7 @@ def expected_s(request: SwitchSuiteRequest) -> float:
     each_s = {
         **dict.fromkeys(forwarding.THROUGHPUTS, 12 * load_s),
         forwarding.FORWARDING: 11 * (load_s + extents.settle_s),
-        forwarding.CONTROL: load_s,
-        forwarding.CONGESTION: load_s,
+        **dict.fromkeys((forwarding.CONTROL, *forwarding.CONGESTIONS), load_s),
         "broadcast": 10 * (extents.trial_s + extents.settle_s + _OVERHEAD_S),
         "caching": extents.patterns
         * trials

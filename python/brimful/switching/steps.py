@@ -129,22 +129,41 @@ def _learning(plan: SwitchingPlan, trials: Sequence[Trial]) -> Step | Results:
         )
     verdict = AT_LEAST if search.high is None or too_slow else FOUND
     text = f"of {plan.addresses} addresses" + (f"; {too_slow}" if too_slow else "")
-    return [SwitchingResult(name="", verdict=verdict, value=float(search.low), text=text)]
+    return [SwitchingResult(name="", verdict=verdict, value=_reached(search, made), text=text)]
 
 
 def _note_rates(search: Search, plan: SwitchingPlan, made: Sequence[Trial], passes: Callable[[Trial], bool]) -> str:
-    """Have a search take the rates of trials; give what limits it but the device."""
-    too_slow, failures = "", 0
+    """Have a search take the rates of trials; give what limits it but the device.
+
+    A trial that passes is proof. One that fails while the device, or the machine, stood still is made again more often.
+    """
+    too_slow, failures, disturbed = "", 0, 0
     for trial in made:
         if trial.extra.get("too_slow"):
             too_slow = "the tester sends no faster"
             search.note(round(trial.load), passed=False)
             continue
-        failures = 0 if passes(trial) else failures + 1
-        if failures in (0, plan.attempts):
-            search.note(round(trial.load), passed=failures == 0)
-            failures = 0
+        has_passed = passes(trial)
+        failures, disturbed = failures + (not has_passed), disturbed + (not has_passed and _is_disturbed(trial))
+        if has_passed or failures - disturbed >= plan.attempts or failures >= _PATIENCE * plan.attempts:
+            search.note(round(trial.load), passed=has_passed)
+            failures, disturbed = 0, 0
     return too_slow
+
+
+_PATIENCE, _STALL = 3, 0.01
+"""How much more often a disturbed trial is made again; and the share of its time that makes it one."""
+
+
+def _is_disturbed(trial: Trial) -> bool:
+    """Say whether a frame of a trial waited so long that its rate shows nothing of the device."""
+    return float(trial.extra.get("stalled_s", 0.0)) > _STALL * trial.intended / trial.load
+
+
+def _reached(search: Search, made: Sequence[Trial]) -> float:
+    """Give the rate at which the greatest trial that passed was really sent."""
+    rates = [float(trial.extra.get("reached", search.low)) for trial in made if round(trial.load) == search.low]
+    return min(float(search.low), *rates[-1:])
 
 
 def _ageing(plan: SwitchingPlan, trials: Sequence[Trial]) -> Step | Results:

@@ -9,7 +9,7 @@ import msgspec
 
 from brimful.errors import MeasureError
 from brimful.measurers.base import Description, InvalidTrialError, TrialOutput
-from brimful.measurers.stations import BROADCAST, Exchange, FrameSequence, Sent, Stations
+from brimful.measurers.stations import BROADCAST, Exchange, FrameSequence, Received, Sent, Stations
 from brimful.records import SwitchingPlan
 from brimful.switching.addresses import SEQUENTIAL, addresses, sender, unknown
 from brimful.switching.steps import Step
@@ -97,7 +97,11 @@ class StationTrials:
             message = f"{lost} of {len(known)} frames were lost and not flooded, which no full table explains"
             raise InvalidTrialError(message, extra)
         if plan.test == "learning":
-            extra.update(_pacing(learning, rate, failed=lost > 0 or flooded > 0))
+            failed = lost > 0 or flooded > 0
+            extra.update(_pacing(learning, rate, failed=failed))
+            extra.update(
+                _stalled(learning.received[SENDER]) if failed else {"reached": round(_reached(learning, rate), 3)}
+            )
         return TrialOutput(intended=len(known), sent=tested.sent, lost=lost, extra=extra)
 
     def aged(self, step: Step) -> TrialOutput:
@@ -229,8 +233,20 @@ def _pacing(made: Sent, rate: float, *, failed: bool) -> dict[str, float]:
     if failed and made.most_behind > max(1.0, _MOST_BEHIND * made.sent):
         message = f"the tester sent {made.most_behind + 1} frames in one burst"
         raise InvalidTrialError(message)
-    reached = (made.sent - 1) / made.duration_s if made.duration_s > 0 else rate
+    reached = _reached(made, rate)
     return {"too_slow": reached} if not failed and reached < _LEAST_RATE * rate else {}
+
+
+def _reached(made: Sent, rate: float) -> float:
+    """Give the rate at which frames were really sent."""
+    return (made.sent - 1) / made.duration_s if made.duration_s > 0 else rate
+
+
+def _stalled(learning: Received) -> dict[str, float]:
+    """Give how much longer one frame that was learned from took than another: somebody stood still meanwhile."""
+    if learning.delay_max_s is None or learning.delay_min_s is None:
+        return {}
+    return {"stalled_s": round(learning.delay_max_s - learning.delay_min_s, 9)}
 
 
 def _check(exchange: Exchange, sequence: FrameSequence) -> None:

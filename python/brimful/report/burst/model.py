@@ -112,10 +112,10 @@ def _card(file: RunFile, plan: BurstPlan, result: Burst) -> Card:
 def frames(value: float) -> str:
     """Write a number of frames; an average that is none keeps one digit.
 
-    >>> frames(26000.0), frames(2.25)
-    ('26,000', '2.2')
+    >>> frames(26000.0), frames(4585.67)
+    ('26,000', '4,585.7')
     """
-    return words.group(int(value)) if value == int(value) else f"{value:.1f}"
+    return words.group(int(value)) if value == int(value) else f"{value:,.1f}"
 
 
 def result_cells(plan: BurstPlan, result: Burst) -> list[str]:
@@ -125,7 +125,7 @@ def result_cells(plan: BurstPlan, result: Burst) -> list[str]:
         f"{sign}{frames(result.mean)}",
         words.group(result.least),
         words.group(result.most),
-        "–" if result.deviation is None else f"{result.deviation:.1f}",
+        "–" if result.deviation is None else f"{result.deviation:,.1f}",
         _buffer(result.implied_buffer_s, plan.load),
         "–" if result.corrected_buffer_s is None else _buffer(result.corrected_buffer_s, plan.load),
     ]

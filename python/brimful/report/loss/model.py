@@ -8,6 +8,7 @@ from brimful.records import Loss, LossPlan, RunFile
 from brimful.records.stated import losses
 from brimful.report import blocks, facts, ports, words
 from brimful.report.blocks import Block, Card, Document, Figure, Sentence, Table
+from brimful.report.lone_ports import lone_losers
 from brimful.report.loss import figures
 from brimful.units import format_duration, format_load
 
@@ -39,7 +40,7 @@ def build(file: RunFile) -> Document:
         blocks=[*shown, *ports.blocks(file.trials, file.run.load_unit)],
         notes=_notes(file, plan, found),
         set_up=_set_up(file, plan),
-        warnings=[*(warning.text for warning in file.warnings), *ports.remarks(file.trials)],
+        warnings=[*(warning.text for warning in file.warnings), *ports.remarks(file.trials), *_lone(file)],
         machine=blocks.machine(file),
         values="loss ratios",
         data={"plan": plan, "losses": found, "not_offered": not_offered(file, plan, found)},
@@ -74,6 +75,10 @@ def greatest_without_loss(found: list[Loss]) -> float | None:
             break
         clean = one.load
     return clean
+
+
+def _lone(file: RunFile) -> list[str]:
+    return [text] if (text := lone_losers(file)) else []
 
 
 def _cards(file: RunFile, plan: LossPlan, found: list[Loss]) -> list[Card]:
@@ -134,6 +139,11 @@ def _notes(file: RunFile, plan: LossPlan, found: list[Loss]) -> list[str]:
             notes.append("The loads ended before two in a row lost nothing: a smaller --load-step has lower ones.")
     if plan.sweeps == 1:
         notes.append("There is one trial a load: it shows no spread, so that no interval is stated. See --tests.")
+    else:
+        notes.append(
+            f"Intervals are those of the spread of {plan.sweeps} trials: what happens more seldom than once in"
+            f" {plan.sweeps} trials is not in them."
+        )
     notes.append(f"Loads are {file.run.load_scope}.")
     return notes
 

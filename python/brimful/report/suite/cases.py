@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from brimful.records import RunFile
 from brimful.report.junit import Case, Suite
-from brimful.report.suite.requirements import KINDS, Check
+from brimful.report.suite.requirements import Check
 from brimful.report.suite.results import Result, plan_of, results_of
+from brimful.report.suite.values import FIGURES, names_of
 
 
 def suite(file: RunFile, checks: Sequence[Check]) -> Suite:
@@ -27,5 +28,5 @@ def _made(result: Result) -> Case:
     name, is_done = f"{result.test} at {result.size} was made", result.reason == "done"
     if not is_done:
         return Case(name=name, problem=result.text or result.reason, is_error=True)
-    kind = KINDS.get(result.test)
-    return Case(name=name, said="" if kind is None or result.value is None else kind.show(result.value))
+    said = [f"{figure}: {FIGURES[figure].shown(FIGURES[figure].of(result))}" for figure in names_of(result.test)]
+    return Case(name=name, said="; ".join(said))

@@ -16,21 +16,22 @@ from brimful.report.burst import comparison as bursts
 from brimful.report.compared import Compared, Outcome, refuse_different, refuse_repeated
 from brimful.report.lines import bullets, table
 from brimful.report.styles import Style
-from brimful.report.suite.requirements import KINDS
-from brimful.report.suite.results import VALUES, Result, plan_of, results_of
+from brimful.report.suite.results import Result, plan_of, results_of
 from brimful.report.suite.sections import THROUGHPUTS
-from brimful.statistics.comparison import REGRESSION, Comparison, Sample, compare
+from brimful.report.suite.values import AT_LEAST, FIGURES, names_of, test_of
+from brimful.statistics.comparison import DEFAULT_TOLERANCE, REGRESSION, Comparison, Sample, compare
 
 _NOT_JUDGED = "not judged"
 _NONE = "–"
 Key = tuple[str, str]
-"""Test and frame size."""
+"""Name of a figure and frame size."""
 
 
 class Pair(msgspec.Struct, frozen=True, kw_only=True):
-    """A test at a frame size, of both sides."""
+    """A figure at a frame size, of both sides."""
 
     test: str
+    """The name of the figure: that of its test, or TEST.FIGURE."""
     size: str
     new: float
     """Mean of the runs, in SI units."""
@@ -52,10 +53,10 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def interval(self) -> tuple[float, float | None] | None:
         """Both ends of the change; no end where it is not known."""
-        if self.comparison is None:
+        if self.comparison is None or self.test in _COUNTS:
             return None
         least, most = self.comparison.ratio_least, self.comparison.ratio_most
-        if not KINDS[self.test].is_least:
+        if FIGURES[self.test].kind.need is not AT_LEAST:
             least, most = (0.0 if most is None else 1 / most), (1 / least if least > 0 else None)
         return least - 1, None if most is None else most - 1
 
@@ -78,8 +79,7 @@ def compare_runs(new: Sequence[RunFile], baseline: Sequence[RunFile], *, toleran
     if not pairs:
         message = f"{new[0].path}: no test has a figure on both sides; compare suites of the same tests and sizes"
         raise UsageError(message)
-    lost = [" at ".join(key) for key in theirs if key not in ours]
-    only_new = [" at ".join(key) for key in ours if key not in theirs]
+    lost, only_new = _only_in(theirs, ours), _only_in(ours, theirs)
     return Compared(
         regressed=any(pair.comparison is not None and pair.comparison.verdict == REGRESSION for pair in pairs),
         text=lambda style, columns: _text(pairs, only_new, lost, style, columns),
@@ -102,35 +102,53 @@ def _refuse_others(files: Sequence[RunFile]) -> None:
 
 
 def _by_test(side: Sequence[RunFile]) -> dict[Key, list[Result]]:
-    """Give the tests that have a figure."""
+    """Give the tests that have each figure."""
     found: dict[Key, list[Result]] = {}
     for file in side:
         for result in results_of(file):
-            if result.test in KINDS and result.value is not None:
-                found.setdefault((result.test, result.size), []).append(result)
+            for name in names_of(result.test):
+                if FIGURES[name].of(result).value is not None:
+                    found.setdefault((name, result.size), []).append(result)
     return found
+
+
+def _only_in(one: Mapping[Key, object], other: Mapping[Key, object]) -> list[str]:
+    """Name the figures that one side alone has; of a test that the other has not, the first stands for all."""
+    missing = [(name, size) for name, size in one if (name, size) not in other]
+    return [f"{name} at {size}" for name, size in missing if (test_of(name), size) not in missing or "." not in name]
 
 
 def _pair(key: Key, ours: Sequence[Result], theirs: Sequence[Result], tolerance: float | None) -> Pair:
     test, size = key
     sample = _SAMPLES.get(test)
-    files = [[result.file for result in side if result.file is not None] for side in (ours, theirs)]
-    refuse_different([*files[0], *files[1]])
+    if test in _COUNTS and tolerance is None:
+        # One more that fails is worse, whatever the spread of other figures.
+        tolerance = DEFAULT_TOLERANCE
+    refuse_different(_files([*ours, *theirs]))
     return Pair(
         test=test,
         size=size,
-        new=_mean(ours),
-        baseline=_mean(theirs),
-        comparison=None if sample is None else compare(sample(files[0]), sample(files[1]), tolerance=tolerance),
+        new=_mean(test, ours),
+        baseline=_mean(test, theirs),
+        comparison=None if sample is None else compare(sample(test, ours), sample(test, theirs), tolerance=tolerance),
     )
 
 
-def _mean(results: Sequence[Result]) -> float:
-    values = [result.value for result in results if result.value is not None]
-    return math.fsum(values) / len(values)
+def _mean(name: str, results: Sequence[Result]) -> float:
+    return math.fsum(_values(name, results)) / len(results)
 
 
-def _throughput(files: Sequence[RunFile]) -> Sample:
+def _values(name: str, results: Sequence[Result]) -> list[float]:
+    found = [FIGURES[name].of(result).value for result in results]
+    return [value for value in found if value is not None]
+
+
+def _files(results: Sequence[Result]) -> list[RunFile]:
+    return [result.file for result in results if result.file is not None]
+
+
+def _throughput(_name: str, results: Sequence[Result]) -> Sample:
+    files = _files(results)
     found = [file.goal_results[0] for file in files]
     run = files[0].run
     return Sample(
@@ -140,28 +158,54 @@ def _throughput(files: Sequence[RunFile]) -> Sample:
     )
 
 
-def _latency(files: Sequence[RunFile]) -> Sample:
+def _latency(_name: str, results: Sequence[Result]) -> Sample:
     """Give what is more where the latency is less."""
-    means = [next(delay for delay in file.delays if delay.direction == "all").mean for file in files]
+    delays = [delay for file in _files(results) for delay in file.delays if delay.direction == "all"]
+    means = [delay.mean for delay in delays]
     return Sample(
         least=tuple(1 / mean.high_s if mean.high_s else 0.0 for mean in means),
         most=tuple(1 / mean.low_s if mean.low_s and mean.low_s > 0 else math.inf for mean in means),
     )
 
 
-def _addresses(files: Sequence[RunFile]) -> Sample:
-    """Give how many addresses are learned of any pattern: known exactly."""
-    least = tuple(VALUES["caching"](file) or 0.0 for file in files)
-    return Sample(least=least, most=least)
+def _bursts(_name: str, results: Sequence[Result]) -> Sample:
+    return bursts.sample(_files(results))
 
 
-_SAMPLES: Mapping[str, Callable[[Sequence[RunFile]], Sample]] = {
+def _exact(name: str, results: Sequence[Result]) -> Sample:
+    """Give numbers that are known exactly."""
+    values = tuple(_values(name, results))
+    return Sample(least=values, most=values)
+
+
+def _bounded(name: str, results: Sequence[Result]) -> Sample:
+    """Give rates that a search found: the true one is less than the width of the search above it."""
+    ends = []
+    for result, value in zip(results, _values(name, results), strict=True):
+        plan = None if result.file is None else result.file.run.switching
+        is_open = plan is None or FIGURES[name].of(result).is_least
+        ends.append(math.inf if plan is None or is_open else max(value + 1, value / (1 - plan.width)))
+    return Sample(least=tuple(_values(name, results)), most=tuple(ends))
+
+
+def _failures(name: str, results: Sequence[Result]) -> Sample:
+    """Give what is more where less fails, and never 0."""
+    values = tuple(1 / (1 + value) for value in _values(name, results))
+    return Sample(least=values, most=values)
+
+
+_COUNTS = ("broadcast", "errored", "errored.too-short", "errored.too-long", "congestion.blocking")
+"""Numbers of failures, and a verdict that is one: 0 is usual, so that a change is no share."""
+_SAMPLES: Mapping[str, Callable[[str, Sequence[Result]], Sample]] = {
     **dict.fromkeys(THROUGHPUTS, _throughput),
-    "bursts": bursts.sample,
+    **dict.fromkeys(_COUNTS, _failures),
+    "bursts": _bursts,
     "latency": _latency,
-    "caching": _addresses,
+    "caching": _exact,
+    "learning": _bounded,
+    "broadcast.throughput": _bounded,
 }
-"""Tests whose figures are judged: their values, more of which is better."""
+"""Figures that are judged: their values, more of which is better."""
 
 
 def _sentence(pair: Pair) -> str:
@@ -170,8 +214,8 @@ def _sentence(pair: Pair) -> str:
 
 
 def _cells(pair: Pair) -> list[str]:
-    kind = KINDS[pair.test]
-    change = _NONE if pair.change is None else _signed(pair.change)
+    kind = FIGURES[pair.test].kind
+    change = _NONE if pair.change is None or pair.test in _COUNTS else _signed(pair.change)
     ends = pair.interval
     interval = _NONE if ends is None else f"{_signed(ends[0])} to {'?' if ends[1] is None else _signed(ends[1])}"
     verdict = _NOT_JUDGED if pair.comparison is None else pair.comparison.verdict
@@ -189,7 +233,7 @@ def _signed(change: float) -> str:
 
 
 def _text(pairs: Sequence[Pair], only_new: list[str], lost: list[str], style: Style, columns: int) -> str:
-    rows = [["test", "size", "new", "baseline", "change", "interval", "verdict"]]
+    rows = [["figure", "size", "new", "baseline", "change", "interval", "verdict"]]
     rows += [[pair.test, pair.size, *_cells(pair)] for pair in pairs]
     judged = [pair.comparison.verdict for pair in pairs if pair.comparison is not None]
     worse = judged.count(REGRESSION)

@@ -20,15 +20,22 @@ from brimful.report.suite.sections import (
     Rows,
 )
 
+_OF_SIZES = ("4", "9")
+
 
 def sections_table(file: RunFile, plan: SuitePlan, results: Sequence[Result]) -> Table:
     """Show every section of a standard, and what a suite did of it."""
     rows = [
-        [section, title, _state(section, state, file, plan, results), remark]
+        [section, title, _state(section, state, file, plan, results), f"{remark}{_sizes(section, plan)}"]
         for section, title, state, remark in _standard(file, plan)
     ]
     names = ["section", f"of {plan.standard}", "state", "remark"]
     return Table(title=f"What was done of {plan.standard}", names=names, rows=rows, key="sections", words=4)
+
+
+def _sizes(section: str, plan: SuitePlan) -> str:
+    """Name the frame sizes beside what is said of those of the standard, where they are others."""
+    return f"; here {', '.join(plan.sizes)}" if section in _OF_SIZES and plan.sizes != SIZES else ""
 
 
 def _standard(file: RunFile, plan: SuitePlan) -> Rows:
@@ -40,7 +47,7 @@ def _state(section: str, state: str, file: RunFile, plan: SuitePlan, results: Se
     """Say what became of a section in this suite."""
     if state in (NOT_DONE, NOT_APPLICABLE, HARDWARE):
         return state
-    if (section == "24" and plan.is_quick) or (section in ("4", "9") and plan.sizes != SIZES):
+    if (section == "24" and plan.is_quick) or (section in _OF_SIZES and plan.sizes != SIZES):
         return OTHERWISE
     if section == "14" and facts.directions(file.run) == "one direction":
         return NOT_DONE

@@ -38,6 +38,7 @@ def draw_throughputs(
                 color=palette.MUTED,
                 linewidth=1.2,
                 label="100 %",
+                zorder=3,
             )
         axes.plot(
             places,

@@ -17,10 +17,13 @@ from brimful.report.delay import numbers
 from brimful.report.loss.model import greatest_without_loss
 from brimful.report.recovery import model as recovery
 from brimful.report.suite import figures
+from brimful.report.suite.congestion import BY_TWO, CONGESTION, CONTROL, congestion_table
 from brimful.report.suite.done import sections_table
-from brimful.report.suite.forwarding import congestion_table, forwarding_row
-from brimful.report.suite.results import VALUES, Result, broadcast_throughput, plan_of, results_of
+from brimful.report.suite.forwarding import forwarding_row
+from brimful.report.suite.remarks import warnings_of
+from brimful.report.suite.results import Result, plan_of, results_of
 from brimful.report.suite.sections import MODIFIED, OF_MANY_PORTS, RFC2889
+from brimful.report.suite.values import FIGURES, main_value, names_of
 from brimful.report.switching import model as switching
 from brimful.units import format_load
 
@@ -72,7 +75,7 @@ def build(file: RunFile) -> Document:
         blocks=shown,
         notes=_notes(plan),
         set_up=_set_up(file, plan, results),
-        warnings=[*_failures(results), *_warnings(results)],
+        warnings=warnings_of(results),
         machine=_machine(results),
         data={"plan": plan, "tests": [_entry(file, result) for result in results]},
     )
@@ -84,15 +87,15 @@ def line(file: RunFile) -> str:
     if plan.standard == RFC2889:
         results = results_of(file)
         said = [
-            f"{result.test} at {result.size}: {format_load(result.value, file.run.load_unit)}"
+            f"{result.test} at {result.size}: {format_load(value, file.run.load_unit)}"
             for result in results
-            if result.test == "mesh" and result.value is not None
+            if result.test == "mesh" and (value := main_value(result)) is not None
         ]
         said += [
             switching.line(result.file) for result in results if result.test in ("caching", "learning") and result.file
         ]
         return f"{plan.standard}: {'; '.join(said) or 'no result'}"
-    found = {result.size: result.value for result in results_of(file) if result.test == "throughput"}
+    found = {result.size: main_value(result) for result in results_of(file) if result.test == "throughput"}
     shown = [f"{size}: {format_load(value, file.run.load_unit)}" for size, value in found.items() if value is not None]
     return f"{plan.standard}: throughput {', '.join(shown)}" if shown else f"{plan.standard}: no result"
 
@@ -103,10 +106,10 @@ def _of(results: Sequence[Result], test: str) -> list[Result]:
 
 def _blocks(test: str, all_results: Sequence[Result]) -> list[Block]:
     results = _of(all_results, test)
-    if not results or test == "control" or test in MODIFIED:
+    if not results or test in (CONTROL, BY_TWO, *MODIFIED):
         return []
-    if test == "congestion":
-        return [congestion_table(_TITLES[test], _of(all_results, "control"), results)]
+    if test == CONGESTION:
+        return [congestion_table(_TITLES[test], results)]
     if test not in _TABLES:
         shown = [block for result in results for block in _of_switch(result)]
         figure = _throughputs(test, results)
@@ -120,12 +123,12 @@ def _blocks(test: str, all_results: Sequence[Result]) -> list[Block]:
 
 def _modified(all_results: Sequence[Result]) -> Table:
     """Show the throughput with each modifier beside the plain one."""
-    plain = {result.size: result.value for result in _of(all_results, "throughput")}
+    plain = {result.size: main_value(result) for result in _of(all_results, "throughput")}
     rows = []
     for result in (result for test in MODIFIED for result in _of(all_results, test)):
-        cells, before = _cells(result, _throughput_row, 5), plain.get(result.size)
+        cells, before, value = _cells(result, _throughput_row, 5), plain.get(result.size), main_value(result)
         unit = "" if result.file is None else result.file.run.load_unit
-        change = f"{100 * (result.value / before - 1):+.1f} %" if result.value is not None and before else _NONE
+        change = f"{100 * (value / before - 1):+.1f} %" if value is not None and before else _NONE
         without = format_load(before, unit) if before else _NONE
         rows.append([result.size, result.test.removeprefix("with-"), cells[0], without, change])
     names = ["frame size", "modifier", "throughput", "without it", "change"]
@@ -222,8 +225,8 @@ _TABLES: Mapping[str, tuple[list[str], Callable[[RunFile], list[str]]]] = {
 def _throughputs(test: str, results: Sequence[Result]) -> Figure | None:
     if test not in ("throughput", *OF_MANY_PORTS, "broadcast"):
         return None
-    value = broadcast_throughput if test == "broadcast" else VALUES[test]
-    known = [(result.size, result.file, value(result.file)) for result in results if result.file is not None]
+    figure = FIGURES["broadcast.throughput" if test == "broadcast" else test]
+    known = [(result.size, result.file, figure.of(result).value) for result in results if result.file is not None]
     shown = [(size, file, found) for size, file, found in known if found is not None]
     if len(shown) < 2:
         return None
@@ -233,10 +236,15 @@ def _throughputs(test: str, results: Sequence[Result]) -> Figure | None:
     return Figure(
         title=f"{_TITLES[test].partition(' (')[0]} over frame size",
         draw=partial(figures.draw_throughputs, sizes, found, limits, unit),
-        caption="The throughput of each frame size, and dashed the theoretical limit of the link, or where that is not"
-        " known the most that the tester could offer.",
+        caption="The throughput of each frame size" + (_DASHED if any(limits) else "."),
         key="throughputs" if test == "throughput" else f"throughputs-{test}",
     )
+
+
+_DASHED = (
+    ", and dashed the theoretical limit of the link, or where that is not known the load that is 100 %: --max-load, or"
+    " the most that the tester could offer."
+)
 
 
 def _curves(test: str, results: Sequence[Result]) -> Figure | None:
@@ -264,7 +272,7 @@ def _outcome(file: RunFile, plan: SuitePlan, results: Sequence[Result]) -> str:
 
 
 def _cards(results: Sequence[Result]) -> list[Card]:
-    found = [result for result in _of(results, "throughput") if result.value is not None and result.file is not None]
+    found = [(result, value) for result in _of(results, "throughput") if (value := main_value(result)) is not None]
     of_switch = [
         Card(name=f"{result.test} {one.name}".rstrip(), value=switching.shown_value(result.file.run.switching, one))
         for test in ("caching", "learning", "ageing")
@@ -275,47 +283,10 @@ def _cards(results: Sequence[Result]) -> list[Card]:
     return of_switch or [
         Card(
             name=f"throughput at {result.size}",
-            value=format_load(result.value or 0.0, result.file.run.load_unit if result.file else ""),
+            value=format_load(value, result.file.run.load_unit if result.file else ""),
         )
-        for result in found
+        for result, value in found
     ]
-
-
-def _failures(results: Sequence[Result]) -> list[str]:
-    return [
-        f"{result.test} at {result.size}: {result.text or result.reason}"
-        for result in results
-        if result.reason == "measurement-failed"
-    ]
-
-
-def _warnings(results: Sequence[Result]) -> list[str]:
-    """Give the warnings of all tests; those that most tests have, in a line each."""
-    found: dict[str, list[tuple[str, RunFile, str]]] = {}
-    for result in results:
-        if result.file is not None:
-            # Where senders were held, no trial counts, and all say what the test asks.
-            is_held = result.reason == "done" and not result.file.counted()
-            for warning in result.file.warnings:
-                if is_held and warning.code == "invalid-trials":
-                    continue
-                at = f"{result.test} at {result.size}"
-                found.setdefault(warning.code, []).append((at, result.file, warning.text))
-    restless = [at for at, _, _ in found.pop("machine-not-quiet", [])]
-    spoiled = [f"{at} ({_spoiled(file)})" for at, file, _ in found.pop("invalid-trials", [])]
-    lines = [f"{at}: {text}" for warnings in found.values() for at, _, text in warnings]
-    if restless:
-        lines.append(
-            f"the machine was not quiet in {', '.join(restless)}: results may move by more than their width; leave the"
-            " machine alone, or repeat the suite"
-        )
-    if spoiled:
-        lines.append(f"trials that were invalid were not counted: {', '.join(spoiled)}")
-    return lines
-
-
-def _spoiled(file: RunFile) -> str:
-    return f"{sum(trial.invalid is not None for trial in file.trials)} of {len(file.trials)}"
 
 
 def _machine(results: Sequence[Result]) -> str | None:
@@ -325,8 +296,8 @@ def _machine(results: Sequence[Result]) -> str | None:
 
 def _notes(plan: SuitePlan) -> list[str]:
     notes = [
-        "Each test has a record of its own below that of the suite; `brimful report` shows it whole, and `brimful"
-        " verify` computes all of them again.",
+        "Each test has a record of its own below that of the suite: brimful report shows it whole, and brimful verify"
+        " computes all of them again.",
         f"{plan.standard} is for a laboratory: no test may cross a network in use (RFC 6815).",
     ]
     if plan.is_quick:
@@ -340,10 +311,16 @@ def _set_up(file: RunFile, plan: SuitePlan, results: Sequence[Result]) -> list[t
         ("Frame sizes", ", ".join(plan.sizes)),
         ("Tests", ", ".join(plan.tests)),
         ("Loads are", file.run.load_scope),
-        ("Directions", facts.directions(file.run) or "unknown"),
+        *_ports(file, plan),
         ("Protocol", facts.protocol(file.run) or "unknown"),
         *blocks.place_and_time(file.run),
     ]
+
+
+def _ports(file: RunFile, plan: SuitePlan) -> list[tuple[str, str]]:
+    if plan.standard == RFC2889:
+        return [("Ports", str(len(file.run.traffic.get("ports", []))))]
+    return [("Directions", facts.directions(file.run) or "unknown")]
 
 
 def _entry(file: RunFile, result: Result) -> dict[str, Any]:
@@ -352,10 +329,17 @@ def _entry(file: RunFile, result: Result) -> dict[str, Any]:
         "test": result.test,
         "end": result.reason,
         "text": result.text,
-        "value": result.value,
+        "value": main_value(result),
+        "figures": {name: _figure(name, result) for name in names_of(result.test)},
         "path": None if result.file is None else str(result.file.path),
         "result": None if result.file is None else _found(result.file),
     }
+
+
+def _figure(name: str, result: Result) -> dict[str, Any]:
+    figure = FIGURES[name]
+    found = figure.of(result)
+    return {"value": found.value, "is_least": found.is_least, "shown": figure.shown(found)}
 
 
 def _found(file: RunFile) -> list[Any]:

@@ -1,59 +1,29 @@
-"""Requirements of a suite: a TOML file with a table for each test, and a value for each size or for ``all``."""
+"""Requirements of a suite: a TOML file with a table for each figure, and a value for each size or for ``all``.
+
+A table has the name of a test, ``[latency]``, or that of another of its figures, ``[latency.p99]``.
+"""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from brimful import units
 from brimful.errors import UsageError, did_you_mean
 from brimful.records import RunFile, SuitePlan
 from brimful.report.suite.results import Result, plan_of, results_of
-from brimful.report.suite.sections import THROUGHPUTS
-from brimful.report.words import share
+from brimful.report.suite.values import FIGURES, Found, test_of
 
 ALL = "all"
-
-
-class Kind(msgspec.Struct, frozen=True):
-    """How the figure of a test is read, compared and shown."""
-
-    read: Callable[[str], float]
-    show: Callable[[float], str]
-    is_least: bool
-    """Whether a requirement is a least value; otherwise it is the most that may be."""
-
-
-def _whole(text: str) -> float:
-    if not text.isdecimal():
-        message = f"{text!r} is no whole number"
-        raise UsageError(message)
-    return float(text)
-
-
-KINDS: Mapping[str, Kind] = {
-    **dict.fromkeys(THROUGHPUTS, Kind(units.parse_load, units.format_load, is_least=True)),
-    "latency": Kind(units.parse_duration, units.format_delay, is_least=False),
-    "loss": Kind(units.parse_small_ratio, share, is_least=False),
-    "bursts": Kind(_whole, lambda frames: f"{frames:.0f} frames", is_least=True),
-    "recovery": Kind(units.parse_duration, units.format_delay, is_least=False),
-    "reset": Kind(units.parse_duration, units.format_delay, is_least=False),
-    "caching": Kind(_whole, lambda count: f"{count:.0f} addresses", is_least=True),
-    "learning": Kind(units.parse_load, units.format_load, is_least=True),
-    "ageing": Kind(units.parse_duration, units.format_delay, is_least=True),
-    "errored": Kind(_whole, lambda count: f"{count:.0f} failed", is_least=False),
-    "broadcast": Kind(_whole, lambda count: f"{count:.0f} failed", is_least=False),
-}
 
 
 class Check(msgspec.Struct, frozen=True):
     """A requirement held against what was found."""
 
-    test: str
+    figure: str
     size: str
     required: str
     found: str
@@ -62,11 +32,11 @@ class Check(msgspec.Struct, frozen=True):
     @property
     def name(self) -> str:
         """What is checked."""
-        return f"{self.test} at {self.size}: {self.required}"
+        return f"{self.figure} at {self.size}: {self.required}"
 
 
 class Requirements(msgspec.Struct, frozen=True):
-    """By test and size; loads, times, ratios and frames as they are written."""
+    """By figure and size, as they are written."""
 
     values: dict[str, dict[str, str]]
 
@@ -74,18 +44,20 @@ class Requirements(msgspec.Struct, frozen=True):
         """Hold them against a suite; what was not found is not met."""
         results = {(result.test, result.size): result for result in results_of(file)}
         return [
-            _check(test, size, text, results.get((test, size)))
-            for test, values in self.values.items()
+            _check(name, size, text, results.get((test, size)))
+            for name, values in self.values.items()
+            for test in [test_of(name)]
             for size, text in _of_sizes(values, plan_of(file).sizes_of(test))
         ]
 
     def unmeasured(self, plan: SuitePlan) -> list[str]:
         """Say which ones a suite will miss because it does not measure them."""
         found = []
-        for test, values in self.values.items():
+        for name, values in self.values.items():
+            test = test_of(name)
             sizes = [*plan.sizes_of(test), ALL] if test in plan.tests else []
             found += [
-                f"{test} at {size} is not measured in this suite{did_you_mean(size, sizes)}"
+                f"{name} at {size} is not measured in this suite{did_you_mean(size, sizes)}"
                 for size in values
                 if size not in sizes
             ]
@@ -121,18 +93,31 @@ def parse_requirements(content: Mapping[str, Any], where: str) -> Requirements:
     UsageError
         Naming the entry.
     """
-    for test, values in content.items():
-        if test not in KINDS or not isinstance(values, dict) or not values:
-            meant = "" if test in KINDS else did_you_mean(test, KINDS)
-            message = f"--require {where}: [{test}] is no table of a test{meant}; there are {', '.join(KINDS)}"
+    wanted: dict[str, dict[str, str]] = {}
+    for name, values in _tables(content):
+        if name not in FIGURES or not isinstance(values, dict) or not values:
+            meant = "" if name in FIGURES else did_you_mean(name, FIGURES)
+            message = f"--require {where}: [{name}] is no table of a figure{meant}; there are {', '.join(FIGURES)}"
             raise UsageError(message)
-        for size, text in values.items():
+        wanted[name] = {size: str(text) for size, text in values.items()}
+        for size, text in wanted[name].items():
             try:
-                KINDS[test].read(str(text))
+                FIGURES[name].kind.read(text)
             except UsageError as error:
-                message = f"--require {where}: [{test}] {size}: {error}"
+                message = f"--require {where}: [{name}] {size}: {error}"
                 raise UsageError(message) from error
-    return Requirements({test: {size: str(text) for size, text in values.items()} for test, values in content.items()})
+    return Requirements(wanted)
+
+
+def _tables(content: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Give the tables of a file: TOML has those of `[latency.p99]` within that of `latency`."""
+    for name, values in content.items():
+        inner = (
+            {key: value for key, value in values.items() if isinstance(value, dict)} if isinstance(values, dict) else {}
+        )
+        yield from ((f"{name}.{key}", value) for key, value in inner.items())
+        if not inner or len(inner) < len(values):
+            yield name, {key: value for key, value in values.items() if key not in inner} if inner else values
 
 
 def _of_sizes(values: Mapping[str, str], sizes: list[str]) -> list[tuple[str, str]]:
@@ -142,11 +127,10 @@ def _of_sizes(values: Mapping[str, str], sizes: list[str]) -> list[tuple[str, st
     return list(wanted.items())
 
 
-def _check(test: str, size: str, text: str, result: Result | None) -> Check:
-    kind, value = KINDS[test], None if result is None else result.value
-    limit = kind.read(text)
-    required = f"{'at least' if kind.is_least else 'at most'} {kind.show(limit)}"
-    if value is None:
-        return Check(test, size, required, "not found", is_met=False)
-    met = value >= limit if kind.is_least else value <= limit
-    return Check(test, size, required, f"found {kind.show(value)}", is_met=met)
+def _check(name: str, size: str, text: str, result: Result | None) -> Check:
+    figure = FIGURES[name]
+    need, limit = figure.kind.need, figure.kind.read(text)
+    found = Found() if result is None else figure.of(result)
+    said = figure.shown(found) if found.value is None else f"found {figure.shown(found)}"
+    is_met = figure.holds(found, need.holds, limit)
+    return Check(name, size, f"{need.words} {figure.kind.show(limit)}", said, is_met=is_met)

@@ -28,7 +28,12 @@ _RFC2544: Rows = (
     ),
     ("11.3", "Routing update frames", OTHERWISE, "--modifier routing=COMMAND: a program announces and changes routes"),
     ("11.4", "Filters", OTHERWISE, "--modifier filters=COMMAND: which ones are set, and on what, is the command's"),
-    ("12", "Protocol addresses", DONE, "one address pair; with --flows or a profile many"),
+    (
+        "12",
+        "Protocol addresses",
+        OTHERWISE,
+        "one address pair alone; with --flows or a profile many, in a suite of its own",
+    ),
     ("13", "Route set up", NOT_DONE, "no routing protocol is spoken: routes are set by hand"),
     ("14", "Bidirectional traffic", DONE, "both directions at once unless --direction uni"),
     ("15, 16", "Single stream path, multi-port", OTHERWISE, "one pair of ports"),
@@ -67,7 +72,13 @@ _RFC2889: Rows = (
         DONE,
         "throughput, first half to second; an even number of ports",
     ),
-    ("5.5", "Congestion control", DONE, "four ports, and a run without B; needs --max-load, the rate of the ports"),
+    (
+        "5.5",
+        "Congestion control",
+        DONE,
+        "groups of four ports, a run without congestion, and with five ports one with two B; needs --max-load, the rate"
+        " of the ports",
+    ),
     ("5.6", "Maximum forwarding rate", OTHERWISE, "loads from 100 % to 50 % in steps of 5 %, port 1 to port 2"),
     ("5.6", "Forward pressure", HARDWARE, "no program sends with a gap of less than 96 bits"),
     ("5.7", "Address caching capacity", DONE, "the port that watches must see floods, or there is no verdict"),

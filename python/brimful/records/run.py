@@ -36,7 +36,8 @@ class Run(Record, frozen=True, omit_defaults=True, tag="run"):
     without loss. ``recovery``: how long frames are lost after an overload or a reset. ``loss``: how much is lost at
     each load. ``block-device``: QoS parameters
     of a block device. ``switch-discards``: what uplinks of switches dropped, and whom it hurt. ``campaign``: many
-    searches. ``burst-campaign``: runs on bursts, one for each frame size. ``comparison``: devices against each other,
+    searches. ``burst-campaign``, ``loss-campaign``, ``recovery-campaign``: such runs, one for each
+    frame size. ``comparison``: devices against each other,
     live. ``bisection``: which build of a history made a device slower. ``suite``: all tests of an RFC.
     ``switching``: one test of RFC 2889."""
     measurer: MeasurerFacts = MeasurerFacts()

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from brimful.records import Burst, RunFile, SuitePlan, SuiteTest, SwitchingResult, read_run
-from brimful.records.stated import losses
-from brimful.report.recovery.model import recoveries_of
+from brimful.records.stated import losses, recoveries
 from brimful.report.suite.sections import THROUGHPUTS
 
 
@@ -71,7 +70,7 @@ def _bursts(file: RunFile) -> float | None:
 
 
 def _recovery(file: RunFile) -> float | None:
-    found = recoveries_of(file)
+    found = recoveries(file)
     known = [one.high_s for one in found if one.high_s is not None]
     return sum(known) / len(known) if known and len(known) == len(found) else None
 

@@ -85,7 +85,7 @@ def _cards(file: RunFile, plan: LossPlan, found: list[Loss]) -> list[Card]:
     if not found:
         return []
     clean, unit = greatest_without_loss(found), file.run.load_unit
-    without = "at no load" if clean is None else format_load(clean, unit)
+    without = "no load" if clean is None else format_load(clean, unit)
     share = "" if clean is None else f"{words.share(clean / plan.reference)} of the greatest load"
     top = Card(
         name=f"lost at {format_load(found[0].load, unit)}",
@@ -107,8 +107,8 @@ def _figure(file: RunFile, plan: LossPlan, found: list[Loss]) -> Figure:
 
 def _table(file: RunFile, plan: LossPlan, found: list[Loss]) -> Table:
     units = facts.units(file.run)
-    rows = [
-        [
+    rows = {
+        one.load: [
             format_load(one.load, file.run.load_unit),
             words.share(one.load / plan.reference),
             words.share(one.ratio),
@@ -118,13 +118,15 @@ def _table(file: RunFile, plan: LossPlan, found: list[Loss]) -> Table:
             str(one.trials),
         ]
         for one in found
-    ]
+    }
     reached = format_load(found[0].load, file.run.load_unit)
-    for load in reversed(not_offered(file, plan, found)):
+    for load in not_offered(file, plan, found):
+        why = f"reaches {reached}" if load > found[0].load else "was late at it"
         cells = [format_load(load, file.run.load_unit), words.share(load / plan.reference)]
-        rows.insert(0, [*cells, f"not offered: the tester reaches {reached}", *["–"] * 4])
+        rows[load] = [*cells, f"not offered: the tester {why}", *["–"] * 4]
     names = ["load", "of the greatest", "lost", "95 % interval", f"{units} lost", f"{units} sent", "trials"]
-    return Table(title="Loss rate", names=names, rows=rows, key="results")
+    ordered = [rows[load] for load in sorted(rows, reverse=True)]
+    return Table(title="Loss rate", names=names, rows=ordered, key="results")
 
 
 def notes(file: RunFile) -> list[str]:

@@ -183,7 +183,7 @@ def _loss_row(file: RunFile) -> list[str]:
     return [
         format_load(found[0].load, unit),
         words.share(found[0].ratio),
-        "at no load" if clean is None else format_load(clean, unit),
+        "no load" if clean is None else format_load(clean, unit),
         str(len(found)),
     ]
 

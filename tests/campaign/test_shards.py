@@ -246,7 +246,9 @@ def test_runs_that_are_no_searches_are_shared_out_too(tmp_path, find):
     assert all(member.results for member in found)
     assert "3 runs" in brimful("verify", "m", cwd=tmp_path, check=0).stdout
     assert (tmp_path / "m.html").read_text().count('id="size-') == 3
-    assert "at 64, " in brimful("runs", ".", cwd=tmp_path, check=0).stdout
+    listed = brimful("runs", ".", cwd=tmp_path, check=0).stdout
+    assert "at 64, " in listed
+    assert f"  {BUFFER}  m  " in listed
     for records, complaint in ((["s1"], "shard 2/2 is missing"), (["s1", "s2", "s1"], "shard 1/2 is there twice")):
         assert complaint in brimful("merge", *records, "-o", "n", cwd=tmp_path, check=2).stderr
 

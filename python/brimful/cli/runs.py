@@ -101,7 +101,7 @@ def _listed(path: Path, known: Entry | None) -> Listed:
         path=str(path),
         started=file.run.started,
         subject=row.name,
-        what=file.run.measurer.title,
+        what=file.run.measured,
         result=_state(file) or result_of(file),
     )
 

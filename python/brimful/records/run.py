@@ -75,6 +75,12 @@ class Run(Record, frozen=True, omit_defaults=True, tag="run"):
     digest: str = ""
     """Of this line, see `brimful.records.digest`."""
 
+    @property
+    def measured(self) -> str:
+        """What a user knows the measurer by, or those of a campaign; empty where nothing is recorded of it."""
+        several = self.source.get("measurers")
+        return self.measurer.title or (", ".join(map(str, several)) if isinstance(several, list) else "")
+
 
 class Trial(Record, frozen=True, omit_defaults=True, gc=False, tag="trial"):
     """One trial. ``invalid`` trials are kept and never counted."""

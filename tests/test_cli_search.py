@@ -333,7 +333,7 @@ def test_a_full_disk_is_one_line(tmp_path):
         command = [*BRIMFUL, "search", "-m", SIM, "--quiet", "--json"]
         finished = subprocess.run(command, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True)
     assert finished.returncode == 3
-    assert "No space left" in finished.stderr
+    assert "cannot write the output: No space left" in finished.stderr
     assert len(finished.stderr.splitlines()) == 1
 
 

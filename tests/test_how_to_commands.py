@@ -269,7 +269,7 @@ def test_every_command_is_run_here_or_elsewhere():
 
 @contextlib.contextmanager
 def searched(world, measurer):
-    """Have a short search of a measurer in the place of `runs/RUN`."""
+    """Have a short search of a measurer be the latest run, in the place of `runs/RUN`."""
     run, away = world.directory / "runs" / "RUN", world.directory / "runs" / "AWAY"
     run.rename(away)
     try:
@@ -312,7 +312,7 @@ def test_a_run_begins_and_can_be_interrupted(world, disks, command):
     if "--out found" in command:
         shutil.rmtree(world.directory / "found")
     with contextlib.ExitStack() as stack:
-        if "--of runs/RUN" in command:
+        if "--of latest" in command:
             stack.enter_context(searched(world, shlex.split(command)[3]))
         if "iperf3:" in command:
             far_end = stack.enter_context(world.start("iperf3 -s"))

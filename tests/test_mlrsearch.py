@@ -332,3 +332,45 @@ def test_a_trial_at_another_load_is_refused():
         mlrsearch.MultipleLossRatioSearch(mlrsearch.Config()).search(Less())
     with pytest.raises(ValueError, match="two of"):
         mlrsearch.MeasurementResult(1, 5.0, 10)
+
+
+def sent_and_received(duration, load):
+    return duration * load, min(duration * load, duration * 1e6)
+
+
+ODD = {
+    "floats": lambda sent, received: {"offered_count": sent, "forwarding_count": received},
+    "texts": lambda sent, received: {"offered_count": str(int(sent)), "forwarding_count": str(int(received))},
+    "negative loss": lambda sent, received: {"offered_count": sent, "forwarding_count": received + 3},
+    "more loss than sent": lambda sent, received: {"offered_count": sent, "loss_count": 2 * (sent - received)},
+    "no number": lambda sent, received: {"offered_count": float("nan"), "forwarding_count": received},
+    "nothing sent": lambda sent, received: {"offered_count": 0, "forwarding_count": 0},
+    "nothing": lambda sent, received: None,
+    "an error": lambda sent, received: {}[sent],
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_odd_measurers_come_to_the_same_end(odd):
+    """A result within a width of that of the library, or an error of the same kind."""
+
+    def end_with(name):
+        library = needs(name)
+
+        class Measurer(library.AbstractMeasurer):
+            def measure(self, intended_duration, intended_load):
+                counts = ODD[odd](*sent_and_received(intended_duration, intended_load))
+                trial = {"intended_duration": intended_duration, "intended_load": intended_load}
+                return None if counts is None else library.MeasurementResult(**trial, **counts)
+
+        config = library.Config(goals=[library.SearchGoal()], max_load=1e8)
+        try:
+            (found,) = library.MultipleLossRatioSearch(config).search(Measurer(), debug=lambda text: None).values()
+        except Exception as error:
+            return next(
+                kind for kind in (RuntimeError, ValueError, AttributeError, KeyError) if isinstance(error, kind)
+            )
+        return float(found.conditional_throughput)
+
+    theirs, ours = map(end_with, LIBRARIES)
+    assert ours == theirs if isinstance(theirs, type) else ours == pytest.approx(theirs, rel=WIDTH)

@@ -112,7 +112,7 @@ def read_entry(directory: Path) -> Entry | None:
             started=file.run.started,
             run_id=file.run.run_id,
             subject=file.run.subject,
-            what=file.run.measurer.title,
+            what=file.run.measured,
             result=result_of(file),
             fingerprint=file.run.fingerprint,
             experiment=key(file.run).digest,

@@ -6,13 +6,19 @@ import math
 import re
 
 import pytest
+from brimful.burst.manager import BurstRequest
 from brimful.campaign.plan import Campaign
+from brimful.campaign.run import run_campaign
 from brimful.campaign.shards import Shard, cut
+from brimful.campaign.verification import verify_runs
+from brimful.loss.manager import LossRequest
+from brimful.measurers.simulated import SimulatedMeasurer
 from brimful.records import read_run
+from brimful.recovery.manager import RecoveryRequest
 from brimful.throughput.manager import SearchRequest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import NDR_AND_PDR, brimful
+from support import NDR_AND_PDR, brimful, interrupted_at
 
 SIM = "sim:soft-knee,capacity=1Mpps,seed={repeat}"
 CAMPAIGN = ("search", "-m", SIM, "--sizes", "64,imix", "--repeat", 2, "--preset", "quick", "--quiet")
@@ -204,33 +210,94 @@ def test_wrong_shards_are_refused(tmp_path, arguments, complaint):
 
 
 def test_a_single_search_has_no_parts(tmp_path):
-    refused = brimful("search", "-m", "sim:sharp", "--find", "loss", "--shard", "1/2", cwd=tmp_path, check=2)
-    assert "--shard: is no option of --find loss" in refused.stderr
-    refused = brimful("search", "-m", "sim:sharp", "--shard", "1/2", cwd=tmp_path, check=2)
-    assert "add --sizes, --repeat or another --measurer" in refused.stderr
+    for find in ("throughput", "burst", "recovery", "loss"):
+        alone = ("search", "-m", "sim:sharp", "--find", find, "--shard", "1/2")
+        assert "--shard is of campaigns; add --sizes" in brimful(*alone, cwd=tmp_path, check=2).stderr
 
 
-def test_bursts_are_shared_out_too(tmp_path):
-    system = "sim:buffer,capacity=1Mpps,frames={size},link=2Mpps"
-    short = ("--find", "burst", "--throughput", "1Mpps", "--tests", 2, "--longest", 5000, "--quiet")
+@pytest.mark.parametrize("suite", ["rfc2544", "rfc2889"])
+def test_a_suite_is_not_cut(tmp_path, suite):
+    refused = brimful(suite, "-m", "sim:sharp", "--shard", "1/2", cwd=tmp_path, check=2)
+    assert "give each test bed some of the --sizes" in refused.stderr
+    assert refused.stderr.count("\n") == 1
+
+
+BUFFER = "sim:buffer,capacity=1Mpps,frames={size},link=2Mpps"
+KINDS = {
+    "burst": ("--throughput", "1Mpps", "--tests", 2, "--longest", 5000),
+    "recovery": ("--throughput", "1Mpps", "--tests", 2, "--overload", "1s"),
+    "loss": ("--max-load", "2Mpps", "--trial", "1s", "--rest", "100ms"),
+}
+"""What --find finds, and options that make it short."""
+
+
+@pytest.mark.parametrize("find", KINDS)
+def test_runs_that_are_no_searches_are_shared_out_too(tmp_path, find):
+    command = ("search", "-m", BUFFER, "--sizes", "64,512,1518", "--find", find, *KINDS[find], "--quiet")
+    whole = brimful(*command, "--out", "whole", cwd=tmp_path, check=0).stdout
     for part in (1, 2):
-        command = (
-            "search",
-            "-m",
-            system,
-            "--sizes",
-            "64,512,1518",
-            *short,
-            "--shard",
-            f"{part}/2",
-            "--out",
-            f"s{part}",
-        )
-        shown = brimful(*command, cwd=tmp_path, check=0).stdout
+        shown = brimful(*command, "--shard", f"{part}/2", "--out", f"s{part}", cwd=tmp_path, check=0).stdout
         assert ("2 of 2 runs ended" if part == 1 else "1 of 1 run ended") in shown
-    shown = brimful("merge", "s1", "s2", "-o", "m", cwd=tmp_path, check=0).stdout
+    shown = brimful("merge", "s2", "s1", "-o", "m", "--html", "m.html", cwd=tmp_path, check=0).stdout
     assert "3 of 3 runs ended" in shown
-    assert [member.burst.mean for member in read_run(tmp_path / "m").members] == [127, 1023, 3035]
+    assert rows_of(shown) == rows_of(whole)
+    found, alone = read_run(tmp_path / "m").members, read_run(tmp_path / "whole").members
+    assert [(member.name, member.results) for member in found] == [(one.name, one.results) for one in alone]
+    assert all(member.results for member in found)
     assert "3 runs" in brimful("verify", "m", cwd=tmp_path, check=0).stdout
-    alone = ("search", "-m", "sim:sharp", *short, "--shard", "1/2")
-    assert "--shard is of campaigns" in brimful(*alone, cwd=tmp_path, check=2).stderr
+    assert (tmp_path / "m.html").read_text().count('id="size-') == 3
+    listed = brimful("runs", ".", cwd=tmp_path, check=0).stdout
+    assert "at 64, " in listed
+    assert f"  {BUFFER}  m  " in listed
+    for records, complaint in ((["s1"], "shard 2/2 is missing"), (["s1", "s2", "s1"], "shard 1/2 is there twice")):
+        assert complaint in brimful("merge", *records, "-o", "n", cwd=tmp_path, check=2).stderr
+
+
+def rows_of(shown):
+    """The rows of the table of sizes."""
+    return [line for line in shown.splitlines() if re.match(r" *(64|512|1518) ", line)]
+
+
+@pytest.mark.parametrize("find", KINDS)
+def test_a_part_that_was_changed_or_measured_otherwise_is_named(tmp_path, find):
+    command = ("search", "-m", BUFFER, "--sizes", "64,512", "--find", find, *KINDS[find], "--quiet")
+    for shard, out, more in (("1/2", "s1", ()), ("2/2", "s2", ()), ("2/2", "other", ("--tests", 3))):
+        brimful(*command, *more, "--shard", shard, "--out", out, cwd=tmp_path, check=0)
+    refused = brimful("merge", "s1", "other", "-o", "m", cwd=tmp_path, check=2)
+    assert "other/run.jsonl: is a part of another campaign than s1/run.jsonl" in refused.stderr
+    record = next((tmp_path / "s1").glob("001-*")) / "run.jsonl"
+    record.write_bytes(record.read_bytes().replace(b'"lost":', b'"lost":1', 1))
+    assert "does not hold: 001" in brimful("verify", "s1", cwd=tmp_path, check=1).stdout
+
+
+SEARCH = SearchRequest(measurer="", goals=NDR_AND_PDR, strategy="straddle", max_load="2Mpps")
+ASKED = {
+    "burst": BurstRequest(search=SEARCH, throughput="1Mpps", tests=2, longest="5000"),
+    "recovery": RecoveryRequest(search=SEARCH, throughput="1Mpps", rounds=2, duration_s=1.0),
+    "loss": LossRequest(search=SEARCH, duration_s=1.0, rest_s=0.1),
+}
+
+
+@pytest.mark.parametrize("find", ASKED)
+@pytest.mark.parametrize("at", [1, 3, 9])
+def test_a_part_that_was_interrupted_goes_on_and_finds_the_same(tmp_path, find, at):
+    campaign = Campaign(
+        search=SEARCH,
+        measurers=[BUFFER],
+        frame_sizes=["64", "512"],
+        repeats=1,
+        share_guesses=False,
+        runs=ASKED[find],
+        shard=Shard(1, 1),
+    )
+
+    def go(out, at=None, *, resume=False):
+        simulated = lambda request: SimulatedMeasurer(request.measurer.removeprefix("sim:"))  # noqa: E731
+        return run_campaign(campaign, interrupted_at(at, simulated), out=tmp_path / out, resume=resume)
+
+    whole = go("whole")
+    assert go("cut", at).end.reason == "interrupted"
+    assert go("cut", resume=True).end.reason == "done"
+    cut = read_run(tmp_path / "cut")
+    assert [member.results for member in cut.members] == [member.results for member in whole.members]
+    assert all(found.findings == [] for found in verify_runs(cut).values())

@@ -11,11 +11,13 @@ from brimful.loss.calculations import losses, steps
 from brimful.loss.loop import LossLoop
 from brimful.loss.manager import LossRequest, run_loss, sweep
 from brimful.loss.verification import verify_loss
-from brimful.measurers.base import TrialOutput
+from brimful.measurers.base import InvalidTrialError, TrialOutput
 from brimful.measurers.simulated import SimulatedMeasurer
 from brimful.policies import Policies
 from brimful.records import LossPlan, Trial, read_run, stated
 from brimful.report import rendering
+from brimful.report.blocks import Table
+from brimful.report.loss import model
 from brimful.throughput.manager import SearchRequest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -240,6 +242,23 @@ def test_a_load_that_the_tester_cannot_offer_is_marked_and_lower_ones_are_measur
     assert "the tester could not offer 2.000 Mpps on schedule" in text
     # Each load is tried twice, once: the second sweep leaves it out.
     assert [trial.load for trial in file.trials if trial.invalid] == pytest.approx([2e6, 2e6, 1.8e6, 1.8e6])
+
+
+def test_a_load_below_one_that_was_reached_may_be_missed(tmp_path):
+    """On a busy machine testers are late at any load: rows stand by load, and none says that less is reached."""
+
+    class LateOnce(SimulatedMeasurer):
+        def measure(self, load, duration_s, *, stop_above=None):
+            if load == 1.4e6:
+                raise InvalidTrialError("the tester was late by 3 ms")
+            return super().measure(load, duration_s)
+
+    asked = msgspec.structs.replace(SLOW_REQUEST, loads=["2Mpps", "1.4Mpps", "1Mpps"], sweeps=1)
+    run_loss(asked, LateOnce(STEADY), out=tmp_path / "run")
+    file = read_run(tmp_path / "run")
+    (table,) = [block for block in model.build(file).blocks if isinstance(block, Table)]
+    assert [row[0] for row in table.rows] == ["2.000 Mpps", "1.400 Mpps", "1.000 Mpps"]
+    assert table.rows[1][2] == "not offered: the tester was late at it"
 
 
 @pytest.mark.parametrize("at", range(1, 16, 3))

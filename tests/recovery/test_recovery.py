@@ -237,6 +237,33 @@ def test_the_report_has_all_that_is_in_the_record(tmp_path):
     assert "the load after the overload is not continuous" in page
 
 
+@pytest.mark.parametrize("at", range(1, 12))
+def test_a_run_that_was_interrupted_goes_on_with_the_round_it_was_in(tmp_path, at):
+    class Interrupted(Recovering):
+        def measure(self, load, duration_s, *, stop_above=None):
+            nonlocal at
+            at -= 1
+            if at == 0:
+                raise KeyboardInterrupt
+            return super().measure(load, duration_s, stop_above=stop_above)
+
+    asked = request(rounds=2, duration_s=1.0)
+    cut = run_recovery(asked, Interrupted(0.4), out=tmp_path / "run")
+    assert cut.outcome.end.reason == "interrupted"
+    assert verify_recovery(read_run(cut.path)).findings == []
+    before = list(cut.outcome.recoveries)
+    done = run_recovery(asked, Recovering(0.4), out=tmp_path / "run", resume=True)
+    assert done.outcome.end.reason == "done"
+    assert [one.round for one in done.outcome.recoveries] == [0, 1]
+    assert done.outcome.recoveries[: len(before)] == before
+    assert all(one.low_s <= 0.4 <= one.high_s for one in done.outcome.recoveries)
+    assert verify_recovery(read_run(cut.path)).findings == []
+    assert (
+        run_recovery(asked, Recovering(0.4), out=tmp_path / "run", resume=True).outcome.recoveries
+        == done.outcome.recoveries
+    )
+
+
 class SlowlyRecovering(Recovering):
     """The same behind a tester that cannot offer more than a load, from a trial on."""
 

@@ -1,4 +1,4 @@
-"""Which searches, or runs on bursts, a campaign is made of, and in which order."""
+"""Which searches, or runs of another subject, a campaign is made of, and in which order."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import re
 
 import msgspec
 
-from brimful.burst.manager import BurstRequest
+from brimful.campaign.kinds import RunRequest, subject_of
 from brimful.campaign.shards import Shard, ShardFacts, cut
 from brimful.errors import UsageError
 from brimful.measurers.catalogue import is_disk, kind_of
 from brimful.records.experiment import fingerprint
 from brimful.throughput.manager import SearchRequest
 
-SUBJECT, BURST_SUBJECT = "campaign", "burst-campaign"
+SUBJECT = "campaign"
 SIZE, REPEAT = "{size}", "{repeat}"
 """What a measurer's text may have in it: replaced by the frame size and by the number of the repeat."""
 MAX_MEMBERS = 10_000
@@ -53,8 +53,8 @@ class Campaign(msgspec.Struct, frozen=True, kw_only=True):
     repeats: int
     share_guesses: bool = True
     """Whether a search begins where those before it ended."""
-    bursts: BurstRequest | None = None
-    """What each asks of bursts; its search is replaced. Null: they are searches and nothing more."""
+    runs: RunRequest | None = None
+    """What each is asked that is no search; its search is replaced. Null: they are searches and nothing more."""
     shard: Shard | None = None
     """The part of it that is measured here; null: all."""
     expected_s: dict[tuple[str, str | None], float] = {}
@@ -63,12 +63,12 @@ class Campaign(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def subject(self) -> str:
         """Of its record."""
-        return SUBJECT if self.bursts is None else BURST_SUBJECT
+        return SUBJECT if self.runs is None else subject_of(self.runs)
 
     @property
     def plural(self) -> str:
         """What its members are, for people."""
-        return "searches" if self.bursts is None else "runs"
+        return "searches" if self.runs is None else "runs"
 
     def members(self) -> list[Planned]:
         """Give the searches in their order: every measurer and size once, then all of them again.
@@ -124,7 +124,7 @@ class Campaign(msgspec.Struct, frozen=True, kw_only=True):
 
     def fingerprint(self) -> str:
         """Digest what makes two campaigns the same."""
-        bursts = {} if self.bursts is None else {"bursts": self.bursts.fingerprint()}
+        runs = {} if self.runs is None else {"runs": self.runs.fingerprint()}
         part = (
             {} if self.shard is None else {"shard": str(self.shard), "members": [each.name for each in self.members()]}
         )
@@ -135,7 +135,7 @@ class Campaign(msgspec.Struct, frozen=True, kw_only=True):
             frame_sizes=self.frame_sizes,
             repeats=self.repeats,
             share_guesses=self.share_guesses,
-            **bursts,
+            **runs,
             **part,
         )
 
@@ -143,7 +143,7 @@ class Campaign(msgspec.Struct, frozen=True, kw_only=True):
         for what, given in (("measurer", self.measurers), ("frame size", [*map(str, self.frame_sizes)])):
             twice = next((entry for entry in given if given.count(entry) > 1), None)
             if twice is not None:
-                again = "--repeat" if self.bursts is None else "--tests"
+                again = "--repeat" if self.runs is None else "--tests"
                 message = f"{what} {twice!r} is given twice; use {again} to measure it again"
                 raise UsageError(message)
         number = len(self.measurers) * len(self.frame_sizes) * self.repeats

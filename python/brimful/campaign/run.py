@@ -9,17 +9,16 @@ from pathlib import Path
 
 import msgspec
 
-from brimful.burst.loop import BurstProgress
-from brimful.burst.manager import BurstRequest, check_bursts, run_burst
 from brimful.campaign.guesses import first_guess
+from brimful.campaign.kinds import RunRequest, check_run, make_run
 from brimful.campaign.plan import Campaign, Planned
 from brimful.campaign.steadiness import steadiness_warnings
 from brimful.errors import BrimfulError, RecordError, UsageError
-from brimful.measurers.base import Measurer, checked_description
-from brimful.records import End, Member, Run, RunFile, read_run
+from brimful.measurers.base import Measurer
+from brimful.records import Burst, End, Member, Run, RunFile, read_run
+from brimful.records.stated import losses, recoveries
 from brimful.run_index import RECORD_NAME
 from brimful.runs import open_record, run_identity, saved_run
-from brimful.throughput.found import ThroughputNotFoundError
 from brimful.throughput.manager import SearchRequest, check_search, run_search
 from brimful.throughput.run_loop import Progress
 
@@ -46,13 +45,23 @@ def run_campaign(
     out: Path | None = None,
     resume: bool = False,
     progress: Callable[[Run, Progress], None] = lambda run, progress: None,
-    burst_progress: Callable[[Run, BurstProgress], None] = lambda run, progress: None,
+    run_progress: Callable[..., None] = lambda *state: None,
     note: Callable[[str], None] = lambda text: None,
 ) -> CampaignOutcome:
     """Run a campaign, or go on with one that was interrupted.
 
     A member that fails is recorded as such, and the others go on; one that was interrupted or failed is tried again
     when the campaign is resumed.
+
+    Parameters
+    ----------
+    campaign, open_member
+        What to measure, and what opens the measurer of a member.
+    out, resume
+        Where the record is, and whether to go on with it.
+    progress, run_progress, note
+        Get where a search stands, where a run of another subject stands (as its own manager says it), and what to say
+        once.
 
     Raises
     ------
@@ -81,7 +90,7 @@ def run_campaign(
                 note(_where(campaign, each, f"{len(ended) + 1} of {len(planned)}"))
                 show = partial(_show_all, progress, each, left[left.index(each) + 1 :], ended)
                 turn = _Turn(campaign, each, directory, ended)
-                member = turn.run(open_member, progress if campaign.bursts else show, burst_progress, note)
+                member = turn.run(open_member, show if campaign.runs is None else progress, run_progress, note)
                 writer.write(member)
                 ended.append(member)
         except (KeyboardInterrupt, _Interrupted):
@@ -96,7 +105,7 @@ def run_campaign(
 
 def _where(campaign: Campaign, planned: Planned, place: str) -> str:
     """Say which member begins."""
-    if campaign.bursts is not None:
+    if campaign.runs is not None:
         return f"run {place}: {planned.title}"
     return f"search {place}: {planned.title}, repeat {planned.repeat}"
 
@@ -169,7 +178,7 @@ def _check(campaign: Campaign, left: Sequence[Planned], open_member: OpenMember,
         try:
             measurer = open_member(each.request)
             try:
-                _check_request(campaign.bursts, each.request, measurer)
+                _check_request(campaign.runs, each.request, measurer)
             finally:
                 measurer.close()
         except UsageError as error:
@@ -182,13 +191,11 @@ def _check(campaign: Campaign, left: Sequence[Planned], open_member: OpenMember,
         raise failures[0]
 
 
-def _check_request(bursts: BurstRequest | None, request: SearchRequest, measurer: Measurer) -> None:
-    if bursts is not None:
-        asked = msgspec.structs.replace(bursts, search=request)
-        check_bursts(asked, checked_description(measurer.describe(), where="what the measurer says of itself"))
-        if bursts.throughput is not None:
-            return  # there is no search
-    check_search(request, measurer)
+def _check_request(runs: RunRequest | None, request: SearchRequest, measurer: Measurer) -> None:
+    if runs is None:
+        check_search(request, measurer)
+    else:
+        check_run(runs, request, measurer)
 
 
 def _begin(campaign: Campaign) -> Run:
@@ -216,6 +223,18 @@ def _begin(campaign: Campaign) -> Run:
     )
 
 
+def with_results(member: Member, file: RunFile) -> Member:
+    """Give a member that is no search with what its own record says of it."""
+    return msgspec.structs.replace(
+        member,
+        run=file.run,
+        burst=file.last(Burst),
+        losses=losses(file),
+        recoveries=recoveries(file),
+        warnings=file.warnings,
+    )
+
+
 class _Turn(msgspec.Struct, frozen=True):
     """One member of a campaign, knowing those that ended before it."""
 
@@ -228,7 +247,7 @@ class _Turn(msgspec.Struct, frozen=True):
         self,
         open_member: OpenMember,
         progress: Callable[[Run, Progress], None],
-        burst_progress: Callable[[Run, BurstProgress], None],
+        run_progress: Callable[..., None],
         note: Callable[[str], None],
     ) -> Member:
         """Measure, or go on where it was interrupted.
@@ -243,8 +262,8 @@ class _Turn(msgspec.Struct, frozen=True):
             measurer = open_member(self.planned.request)
             set_up_s = time.monotonic() - began_s
             try:
-                if self.campaign.bursts is not None:
-                    return self._send_bursts(self.campaign.bursts, measurer, progress, burst_progress, note)
+                if self.campaign.runs is not None:
+                    return self._run(self.campaign.runs, measurer, progress, run_progress, note)
                 return self._search(measurer, set_up_s, progress, note)
             finally:
                 measurer.close()
@@ -280,35 +299,29 @@ class _Turn(msgspec.Struct, frozen=True):
             warnings=outcome.warnings,
         )
 
-    def _send_bursts(
+    def _run(
         self,
-        bursts: BurstRequest,
+        runs: RunRequest,
         measurer: Measurer,
         search_progress: Callable[[Run, Progress], None],
-        progress: Callable[[Run, BurstProgress], None],
+        progress: Callable[..., None],
         note: Callable[[str], None],
     ) -> Member:
-        try:
-            done = run_burst(
-                msgspec.structs.replace(bursts, search=self.planned.request),
-                measurer,
-                out=self._out,
-                resume=(self._out / RECORD_NAME).exists(),
-                search_progress=search_progress,
-                progress=progress,
-                note=note,
-            )
-        except ThroughputNotFoundError as error:
-            end = error.outcome.result.end
-            if end.reason == "interrupted":
-                raise _Interrupted from error
-            return self._failed(f"no throughput was found: {end.text or end.reason}")
-        if done.outcome.end.reason == "interrupted":
-            raise _Interrupted
-        file = read_run(done.path)
-        return msgspec.structs.replace(
-            self._member(done.outcome.end), run=file.run, burst=done.outcome.result, warnings=file.warnings
+        end, path = make_run(
+            runs,
+            self.planned.request,
+            measurer,
+            self._out,
+            resume=(self._out / RECORD_NAME).exists(),
+            search_progress=search_progress,
+            progress=progress,
+            note=note,
         )
+        if end.reason == "interrupted":
+            raise _Interrupted
+        if path is None:
+            return self._failed(end.text)
+        return with_results(self._member(end), read_run(path))
 
     @property
     def _out(self) -> Path:

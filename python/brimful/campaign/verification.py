@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
 
 from brimful.burst.verification import BurstVerification, verify_burst
+from brimful.campaign.run import with_results
 from brimful.errors import RecordError
-from brimful.records import Burst, Goal, Member, RunFile, read_run
+from brimful.loss.verification import LossVerification, verify_loss
+from brimful.records import Goal, Member, RunFile, read_run
+from brimful.recovery.verification import RecoveryVerification, verify_recovery
 from brimful.throughput.verify import Finding, open_log, verify
+
+
+class Unverified(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a run whose record cannot be verified."""
+
+    findings: list[str]
+    trials: int = 0
+    notes: list[str] = []
+
+
+RunVerification = BurstVerification | LossVerification | RecoveryVerification | Unverified
+
+_OF_RUNS: Mapping[str, Callable[[RunFile], RunVerification]] = {
+    "burst-campaign": verify_burst,
+    "loss-campaign": verify_loss,
+    "recovery-campaign": verify_recovery,
+}
 
 
 class MemberVerification(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,24 +57,29 @@ def verify_campaign(file: RunFile, goals: list[Goal] | None = None) -> list[Memb
     return [_verify(file.path.parent, member, goals) for member in file.members if member.run is not None]
 
 
-def verify_bursts(file: RunFile) -> dict[str, BurstVerification]:
-    """Verify every run on bursts that ended, by the name of the member.
+def verify_runs(file: RunFile) -> dict[str, RunVerification]:
+    """Verify every run that ended of a campaign of runs that are no searches, by the name of the member.
 
     Parameters
     ----------
     file
-        The record of a campaign of bursts.
+        The record of the campaign.
     """
-    return {member.name: _verify_bursts(file.path.parent, member) for member in file.members if member.run is not None}
+    verify_one = _OF_RUNS[file.run.subject]
+    return {
+        member.name: _verify_run(verify_one, file.path.parent, member)
+        for member in file.members
+        if member.run is not None
+    }
 
 
-def _verify_bursts(directory: Path, member: Member) -> BurstVerification:
+def _verify_run(verify_one: Callable[[RunFile], RunVerification], directory: Path, member: Member) -> RunVerification:
     try:
         own = read_run(directory / member.path)
-        found = verify_burst(own)
+        found = verify_one(own)
     except RecordError as error:
-        return BurstVerification(tests=[], result=None, trials=0, findings=[str(error)])
-    if (own.run, own.last(Burst)) == (member.run, member.burst):
+        return Unverified(findings=[str(error)])
+    if with_results(member, own) == member:
         return found
     text = "the campaign does not say what the record of the run says"
     return msgspec.structs.replace(found, findings=[*found.findings, text])

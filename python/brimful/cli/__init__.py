@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sys
@@ -93,7 +94,8 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 141
     except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
+        no_room = "cannot write the output: " if error.errno == errno.ENOSPC else ""
+        place = f"{error.filename}: " if error.filename else no_room
         click.echo(f"brimful: error: {place}{error.strerror or error}", err=True)
         code = 3
     sys.exit(code if isinstance(code, int) else 0)

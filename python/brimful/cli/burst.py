@@ -11,7 +11,7 @@ from brimful import units
 from brimful.burst.loop import BurstProgress
 from brimful.burst.manager import BurstRequest, run_burst
 from brimful.cli import reports
-from brimful.cli.progress import open_progress
+from brimful.cli.progress import ProgressView, open_progress
 from brimful.cli.signals import INTERRUPTED, tell_how_to_go_on
 from brimful.measurers.base import Measurer
 from brimful.records import Run
@@ -26,12 +26,12 @@ def search(request: SearchRequest, open_for: Callable[[SearchRequest], Measurer]
     try:
         with open_progress(quiet=options["quiet"], verbose=options["verbose"]) as progress:
             done = run_burst(
-                burst_request(request, options),
+                asked(request, options),
                 measurer,
                 out=options["out"],
                 resume=options["resume"],
                 search_progress=progress.update,
-                progress=lambda run, state: progress.line(progress_line(run, state)),
+                progress=shown_on(progress),
                 note=progress.note,
             )
     except ThroughputNotFoundError as error:
@@ -46,7 +46,7 @@ def search(request: SearchRequest, open_for: Callable[[SearchRequest], Measurer]
     return 1 if result is None or result.at_limit else unwritten
 
 
-def burst_request(request: SearchRequest, options: dict[str, Any]) -> BurstRequest:
+def asked(request: SearchRequest, options: dict[str, Any]) -> BurstRequest:
     """Give what the options ask of bursts, beside the search for the throughput."""
     return BurstRequest(
         search=request,
@@ -69,8 +69,12 @@ def without_throughput(error: ThroughputNotFoundError) -> int:
     return 3
 
 
-def progress_line(run: Run, state: BurstProgress) -> str:
-    """Say where a run stands."""
+def shown_on(progress: ProgressView) -> Callable[[Run, BurstProgress], None]:
+    """Give what shows where a run stands."""
+    return lambda run, state: progress.line(_line(run, state))
+
+
+def _line(run: Run, state: BurstProgress) -> str:
     tests = "" if run.burst is None else f" of {run.burst.tests}"
     lossy = "?" if state.lossy is None else f"{state.lossy}"
     time = units.format_duration(round(state.elapsed_s, 3))

@@ -98,14 +98,13 @@ _OF_LOSS = ("loads", "load_step", "trial")
 _OF_BURST = ("longest", "step", "attempts")
 _OF_RECOVERY = ("overload", "probe", "reset_command")
 _OF_SEVERAL = ("throughput", "tests", "rest")
-_OF_CAMPAIGNS = ("sizes", "shard", "times_of")
 _OF_LOADS = ("budget", "warm_up", "assertions", "junit", "repeats", "no_shared_guesses")
 """What only a search for loads has."""
 _FOREIGN = {
     "throughput": (*_OF_BURST, *_OF_RECOVERY, *_OF_LOSS, *_OF_SEVERAL),
     "burst": (*_OF_LOADS, *_OF_RECOVERY, *_OF_LOSS),
-    "recovery": (*_OF_LOADS, *_OF_CAMPAIGNS, *_OF_BURST, *_OF_LOSS, "resume", "rest"),
-    "loss": (*_OF_LOADS, *_OF_CAMPAIGNS, *_OF_BURST, *_OF_RECOVERY, "throughput", "goal_texts", "min_load"),
+    "recovery": (*_OF_LOADS, *_OF_BURST, *_OF_LOSS, "rest"),
+    "loss": (*_OF_LOADS, *_OF_BURST, *_OF_RECOVERY, "throughput", "goal_texts", "min_load"),
 }
 """What is to be found: the options that it does not have."""
 
@@ -125,11 +124,7 @@ def check_burst_options(context: click.Context) -> None:
     for name in _FOREIGN[find]:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             option = next(parameter.opts[0] for parameter in context.command.params if parameter.name == name)
-            instead = "leave it out"
-            if name == "sizes":
-                sizes = context.params["sizes"]
-                instead = f"`brimful rfc2544 --tests throughput,{find} --sizes {sizes}` measures several sizes"
-            message = f"{option}: is no option of --find {find}; {instead}"
+            message = f"{option}: is no option of --find {find}; leave it out"
             raise UsageError(message)
     if find != "throughput" and len(context.params["measurers"]) > 1:
         message = f"--find {find}: measures one measurer a run; give one --measurer"

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from brimful.cli import values
 from brimful.cli.reports import check_page, checked_target, show_run
-
-if TYPE_CHECKING:
-    from brimful.records import Member
 
 
 @click.command()
@@ -46,9 +43,4 @@ def merge(parts: tuple[Path, ...], out: Path | None, **options: Any) -> int:  # 
     members = read_run(directory).members
     if any(member.failed for member in members):
         return 3
-    return unwritten if all(map(_is_answered, members)) else 1
-
-
-def _is_answered(member: Member) -> bool:
-    """Whether a search reached its goals, or a run on bursts found the longest one."""
-    return member.regular or (member.burst is not None and not member.burst.at_limit)
+    return unwritten if all(member.answered for member in members) else 1

@@ -20,7 +20,20 @@ from brimful.runs import HOME, is_being_written, run_directories
 if TYPE_CHECKING:
     from brimful.report.run_list import Value
 
-_MEASURED = frozenset({"search", "campaign", "burst", "burst-campaign", "delay", "recovery", "loss", "suite"})
+_MEASURED = frozenset(
+    {
+        "search",
+        "campaign",
+        "burst",
+        "burst-campaign",
+        "loss-campaign",
+        "recovery-campaign",
+        "delay",
+        "recovery",
+        "loss",
+        "suite",
+    }
+)
 """Subjects of runs that measure, and so end; analyses have no end."""
 
 
@@ -88,7 +101,7 @@ def _listed(path: Path, known: Entry | None) -> Listed:
         path=str(path),
         started=file.run.started,
         subject=row.name,
-        what=file.run.measurer.title,
+        what=file.run.measured,
         result=_state(file) or result_of(file),
     )
 

@@ -182,7 +182,7 @@ def search(**options: Any) -> int:  # noqa: ANN401
     interrupted before it began, or twice.
 
     With --sizes, --repeat or several measurers it is a campaign: a search for every combination, one record and one
-    report; all other options apply to each. With --find burst, --sizes makes a run on bursts for each frame size.
+    report; all other options apply to each. With another --find, --sizes makes a run for each size.
     """
     if options["html"]:
         check_page(options["html"], options["out"])
@@ -209,12 +209,15 @@ def search(**options: Any) -> int:  # noqa: ANN401
 
 def _find(request: SearchRequest, open_for: Callable[[SearchRequest], Measurer], options: dict[str, Any]) -> int:
     """Find something else than a throughput."""
-    from brimful.cli import burst, burst_campaign, loss, recovery
+    from brimful.cli import burst, loss, recovery, run_campaign
 
-    of_bursts = burst.search if options["sizes"] is None else burst_campaign.search
-    return {"burst": of_bursts, "loss": loss.search, "recovery": recovery.search}[options["find"]](
-        request, open_for, options
-    )
+    if options["find"] == "burst":
+        find: run_campaign.Find = burst
+    else:
+        find = loss if options["find"] == "loss" else recovery
+    if options["sizes"] is not None:
+        return run_campaign.search(find, request, open_for, options)
+    return find.search(request, open_for, options)
 
 
 def _search_once(

@@ -48,6 +48,7 @@ def suite_options(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="LOAD",
             help="What 100 % is, the rate of a link. Default: the tester's.",
         ),
+        click.option("--shard", hidden=True, expose_value=False, callback=_refuse_shard),
         click.option("--quick", is_flag=True, help="Shorter and fewer trials; every page says so."),
         click.option(
             "--require",
@@ -69,6 +70,12 @@ def suite_options(command: Callable[..., Any]) -> Callable[..., Any]:
         values.output_options("step"),
     )
     return junit_option(command.__name__, "test, requirement and --assert")(in_order(*options)(command))
+
+
+def _refuse_shard(_context: click.Context, _parameter: click.Parameter, text: str | None) -> None:
+    if text is not None:
+        message = "--shard: tests of a suite build on each other: it is not cut; give each test bed some of the --sizes"
+        raise UsageError(message)
 
 
 def _checked_load(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:

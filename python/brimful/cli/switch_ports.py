@@ -153,10 +153,12 @@ def capture(
     Works with every back end, also where tcpdump sees nothing. Frames are captured as they are handed over: several
     segments in one frame, and checksums that are still to be finished.
     """
+    from brimful.report import words
     from brimful.switch import capture_to
 
     wanted = {"switch": switch, "port": port, "filter": expression, "count": count, "seconds": seconds}
     captured = capture_to(file, control, wanted)
     name = "standard output" if file == "-" else file
-    text = f"{name}: {captured.frames} frames of port {captured.port} ({captured.interface})"
+    frames = words.count(captured.frames, "frame")
+    text = f"{name}: {frames} of port {captured.port} ({captured.interface})"
     click.echo(f"{text}, {captured.lost} more found no room", err=True)

@@ -13,7 +13,7 @@ from click.shell_completion import CompletionItem
 from brimful import units
 from brimful.cli.beds import read_beds
 from brimful.cli.option_lists import in_order
-from brimful.errors import UsageError
+from brimful.errors import UsageError, did_you_mean
 from brimful.policies import ON_ERROR, ON_INVALID, FailurePolicy
 from brimful.runs import HOME, LATEST, named_run, run_directories
 
@@ -33,13 +33,17 @@ class RunType(click.ParamType[Path]):
         """Give the path, which exists where that was asked for."""
         path = named_run(Path(value))
         if self._exists and not path.exists():
-            self.fail(f"there is no run {str(path)!r}; `brimful runs` lists those here", param, ctx)
+            meant = did_you_mean(str(path), self._known())
+            self.fail(f"there is no run {str(path)!r}{meant}; `brimful runs` lists those here", param, ctx)
         return path
+
+    def _known(self) -> list[str]:
+        """Give the runs here, newest first."""
+        return [LATEST, *map(str, run_directories(HOME))] if HOME.is_dir() else []
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Offer the runs here, newest first, and files."""
-        found = [LATEST, *map(str, run_directories(HOME))] if HOME.is_dir() else []
-        items = [CompletionItem(name) for name in found if name.startswith(incomplete)]
+        items = [CompletionItem(name) for name in self._known() if name.startswith(incomplete)]
         return [*items, CompletionItem(incomplete, type="file")]
 
 

@@ -78,8 +78,7 @@ def run_loss(
     UsageError
         When the request cannot be carried out.
     """
-    reason = "a trial that was not made says nothing of the device"
-    policies = Policies.without_loss(request.search.on_invalid, request.search.on_error, reason=reason)
+    policies = _policies(request.search)
     description = checked_description(measurer.describe(), where="what the measurer says of itself")
 
     def begin() -> Begun:
@@ -109,6 +108,24 @@ def run_loss(
         perform=perform,
         show=lambda saved: LossRun(saved.path, LossOutcome(losses(saved), saved.warnings, saved.ends[-1])),
     )
+
+
+def check_loss(request: LossRequest, description: Description) -> None:
+    """Refuse what cannot be measured, as far as it is known without measuring anything.
+
+    Raises
+    ------
+    UsageError
+        Saying what is wrong.
+    """
+    _policies(request.search)
+    if request.search.max_load is not None or description.max_load is not None or not description.can_calibrate:
+        _plan(request, description, None)
+
+
+def _policies(search: SearchRequest) -> Policies:
+    reason = "a trial that was not made says nothing of the device"
+    return Policies.without_loss(search.on_invalid, search.on_error, reason=reason)
 
 
 def _plan(request: LossRequest, description: Description, ceiling: float | None) -> LossPlan:

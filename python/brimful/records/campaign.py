@@ -1,15 +1,17 @@
-"""Records of campaigns: the searches, or runs on bursts, that ended."""
+"""Records of campaigns: the searches, or runs of another subject, that ended."""
 
 from __future__ import annotations
 
 from brimful.records.burst import Burst
+from brimful.records.loss import Loss
 from brimful.records.record import Record
+from brimful.records.recovery import Recovery
 from brimful.records.run import End, Run, Warning
 from brimful.records.throughput import GoalResult
 
 
 class Member(Record, frozen=True, omit_defaults=True, tag="member"):
-    """A search or a run on bursts that ended, with what its own record says of it, trials and bounds apart."""
+    """A search or another run that ended, with what its own record says of it, trials and bounds apart."""
 
     name: str
     """Its place in the campaign: number, measurer and frame size."""
@@ -26,7 +28,11 @@ class Member(Record, frozen=True, omit_defaults=True, tag="member"):
     """First line of its record; null when it never began."""
     goal_results: list[GoalResult] = []
     burst: Burst | None = None
-    """Result of a run on bursts; null where it has none, or is a search."""
+    """Result of a run on bursts; null where it has none, or is another run."""
+    losses: list[Loss] = []
+    """Of a run on the loss rate."""
+    recoveries: list[Recovery] = []
+    """Of a run on recovery."""
     warnings: list[Warning] = []
 
     @property
@@ -43,6 +49,20 @@ class Member(Record, frozen=True, omit_defaults=True, tag="member"):
     def regular(self) -> bool:
         """Whether every goal was reached."""
         return bool(self.goal_results) and all(result.regular for result in self.goal_results)
+
+    @property
+    def results(self) -> list[Record]:
+        """What a run that is no search found."""
+        return [*([] if self.burst is None else [self.burst]), *self.losses, *self.recoveries]
+
+    @property
+    def answered(self) -> bool:
+        """Whether a search reached its goals, or another run found values that are more than limits."""
+        if self.burst is not None:
+            return not self.burst.at_limit
+        if self.recoveries:
+            return all(one.high_s is not None for one in self.recoveries)
+        return bool(self.losses) or self.regular
 
 
 def planned_members(run: Run) -> int | None:

@@ -31,8 +31,6 @@ _LISTED = (Run, Trial, Bound, GoalResult, Warning, End, Series, Fit, Solution, F
 
 _AT_AN_END = (GoalResult, Delay, Burst, Recovery, Loss, Ratio, LossPairs)
 """Kinds that are written at an end, and just before it."""
-_NOT_RESUMED = frozenset({"recovery"})
-"""Subjects of which a run that was killed is begun anew."""
 
 
 class RunFile(msgspec.Struct, frozen=True):
@@ -159,8 +157,7 @@ class RunFile(msgspec.Struct, frozen=True):
             return ""
         if self.lacks_end:
             return "results are recorded, but no end: it was removed, or the run was killed as it ended"
-        resumed = "" if self.run.subject in _NOT_RESUMED else "; --resume goes on with it"
-        return f"no end is recorded: the run goes on, or was killed{resumed}"
+        return "no end is recorded: the run goes on, or was killed; --resume goes on with it"
 
     def unsigned(self) -> str:
         """Say what cannot be known of a record without digests; empty: it has them."""

@@ -36,7 +36,8 @@ class Run(Record, frozen=True, omit_defaults=True, tag="run"):
     without loss. ``recovery``: how long frames are lost after an overload or a reset. ``loss``: how much is lost at
     each load. ``block-device``: QoS parameters
     of a block device. ``switch-discards``: what uplinks of switches dropped, and whom it hurt. ``campaign``: many
-    searches. ``burst-campaign``: runs on bursts, one for each frame size. ``comparison``: devices against each other,
+    searches. ``burst-campaign``, ``loss-campaign``, ``recovery-campaign``: such runs, one for each
+    frame size. ``comparison``: devices against each other,
     live. ``bisection``: which build of a history made a device slower. ``suite``: all tests of an RFC.
     ``switching``: one test of RFC 2889."""
     measurer: MeasurerFacts = MeasurerFacts()
@@ -73,6 +74,12 @@ class Run(Record, frozen=True, omit_defaults=True, tag="run"):
     """Equal for runs of the same search: what ``--resume`` looks for."""
     digest: str = ""
     """Of this line, see `brimful.records.digest`."""
+
+    @property
+    def measured(self) -> str:
+        """What a user knows the measurer by, or those of a campaign; empty where nothing is recorded of it."""
+        several = self.source.get("measurers")
+        return self.measurer.title or (", ".join(map(str, several)) if isinstance(several, list) else "")
 
 
 class Trial(Record, frozen=True, omit_defaults=True, gc=False, tag="trial"):

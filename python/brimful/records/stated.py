@@ -6,7 +6,7 @@ from brimful.records.bisection import BisectionPlan
 from brimful.records.burst import BurstPlan, BurstTest
 from brimful.records.loss import Loss
 from brimful.records.reading import RunFile
-from brimful.records.recovery import RecoveryPlan
+from brimful.records.recovery import Recovery, RecoveryPlan
 
 
 def burst_plan(file: RunFile) -> BurstPlan:
@@ -42,6 +42,11 @@ def recovery_plan(file: RunFile) -> RecoveryPlan:
         When the record does not say.
     """
     return file.planned(file.run.recovery).below(file.ceiling)
+
+
+def recoveries(file: RunFile) -> list[Recovery]:
+    """Give the time of each round, in their order."""
+    return sorted(file.latest(Recovery, "round"), key=lambda one: one.round)
 
 
 def bisection_plan(file: RunFile) -> BisectionPlan:

@@ -32,6 +32,8 @@ def _rounds(trials: Sequence[Trial], plan: RecoveryPlan, conversion_factor: floa
     counted = [one for one in trials if one.invalid is None and one.load <= most.get(one.path or "", plan.load)]
     for number in sorted({trial.round or 0 for trial in counted}):
         own = [trial for trial in counted if trial.round == number]
+        # A round that was interrupted is begun again with its overload, as probes have to follow it at once.
+        own = own[max((place for place, trial in enumerate(own) if trial.path == OVERLOAD), default=0) :]
         if plan.of == RESET:
             yield of_reset(own[-1], conversion_factor=conversion_factor)
         elif is_over(own, plan):

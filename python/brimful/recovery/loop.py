@@ -15,7 +15,7 @@ from brimful.policies import Policies
 from brimful.records import End, Record, Recovery, RecoveryPlan, Trial
 from brimful.recovery.calculations import OVERLOAD, PROBE, RESET, RESET_AT, is_over, recoveries
 from brimful.recovery.reset import Reset, resetting
-from brimful.session import DONE, Attempt, Keep, Session, SpoiledTooOftenError, perform_trial, repeat_as_allowed
+from brimful.session import Attempt, Keep, Session, SpoiledTooOftenError, perform_trial, repeat_as_allowed
 
 REST_S = 5.0
 """Between rounds: what RFC 2544 section 23 asks for between trials."""
@@ -66,12 +66,16 @@ class RecoveryLoop:
         """Of the monotonic clock: until then the device may be away because of a trial that does not count."""
         self._session = Session([measurer], policies, sink=sink)
 
+    def resume(self, saved: Sequence[Trial]) -> None:
+        """Take over the trials of this run before it was interrupted; the round they end in is begun again."""
+        self._session.take_over(saved)
+
     def run(self) -> RecoveryOutcome:
         """Measure until done, interrupted or failed; the times are those of whole rounds."""
         return self._session.run(self._measure, self._finish)
 
     def _measure(self) -> None:
-        number = 0
+        number = len(self._recoveries(self._session.trials))
         while number < self._plan.rounds:
             if self._session.trials:
                 self._session.wait(REST_S)
@@ -140,7 +144,8 @@ class RecoveryLoop:
             raise
 
     def _finish(self, reason: str, text: str) -> RecoveryOutcome:
-        trials, factor = self._session.trials, self._measurer.describe().conversion_factor
-        whole = [trial for trial in trials if reason == DONE or trial.round != trials[-1].round]
-        found = recoveries(whole, self._plan, conversion_factor=factor)
+        found = self._recoveries(self._session.trials)
         return RecoveryOutcome(found, self._session.end(reason, text, found))
+
+    def _recoveries(self, trials: Sequence[Trial]) -> list[Recovery]:
+        return recoveries(trials, self._plan, conversion_factor=self._measurer.describe().conversion_factor)

@@ -1,4 +1,4 @@
-"""Sets a run on recovery up: the throughput first, then the plan and the record."""
+"""Sets a run on recovery up: the throughput first, then the plan and the record; begins it or goes on."""
 
 from __future__ import annotations
 
@@ -11,14 +11,21 @@ import msgspec
 
 from brimful import units
 from brimful.errors import UsageError
-from brimful.managed import new_run
+from brimful.managed import Begun, Place, Sink, manage, new_run
 from brimful.measurers.base import Description, Measurer, checked_description
 from brimful.policies import Policies
-from brimful.records import RecoveryPlan, Run, is_rate_of_units
+from brimful.records import RecoveryPlan, Run, RunFile, is_rate_of_units
+from brimful.records.experiment import fingerprint_of
+from brimful.records.stated import recoveries, recovery_plan
 from brimful.recovery.calculations import OVERLOAD, RESET
 from brimful.recovery.loop import RecoveryLoop, RecoveryOutcome
-from brimful.runs import open_record
-from brimful.throughput.found import FoundThroughput, check_lossless, find_throughput, greatest_load
+from brimful.throughput.found import (
+    FoundThroughput,
+    check_lossless,
+    find_throughput,
+    given_throughput,
+    greatest_load,
+)
 from brimful.throughput.manager import SearchRequest
 from brimful.throughput.run_loop import Progress
 
@@ -49,6 +56,10 @@ class RecoveryRequest(msgspec.Struct, frozen=True, kw_only=True):
     probe_s: float = 0.05
     reset_command: str | None = None
 
+    def fingerprint(self) -> str:
+        """Digest what makes two runs the same."""
+        return fingerprint_of(self, subject=SUBJECT, search=self.search.fingerprint())
+
 
 class RecoveryRun(msgspec.Struct, frozen=True):
     """A run that ended, and where its record is."""
@@ -62,18 +73,19 @@ def run_recovery(
     measurer: Measurer,
     *,
     out: Path | None = None,
+    resume: bool = False,
     search_progress: Callable[[Run, Progress], None] = lambda run, progress: None,
     progress: Callable[[str], None] = lambda text: None,
     note: Callable[[str], None] = lambda text: None,
 ) -> RecoveryRun:
-    """Measure how long a device loses frames after an overload, or while it is reset.
+    """Measure how long a device loses frames after an overload, or while it is reset; or go on with such a run.
 
     Parameters
     ----------
     request, measurer
         What to measure, and with whom.
-    out
-        Directory of the record; none: a new one under ``runs/``.
+    out, resume
+        Where the record is, and whether to go on with it.
     search_progress, progress, note
         Get where the search for the throughput and the run stand, and what to say once.
 
@@ -84,24 +96,67 @@ def run_recovery(
     ThroughputNotFoundError
         When the search for the throughput was interrupted, out of time or failed.
     """
-    search = request.search
-    policies = Policies.without_loss(
+    policies = _policies(request.search)
+    description = checked_description(measurer.describe(), where="what the measurer says of itself")
+
+    def begin() -> Begun:
+        check_recovery(request, description)
+        directory, found = find_throughput(
+            request.search, request.throughput, measurer, description, out, progress=search_progress, note=note
+        )
+        return Begun(_run(request, description, _plan(request, description, found)), found.warnings, directory)
+
+    def perform(file: RunFile, sink: Sink) -> RecoveryRun:
+        reset = _reset_command(request, measurer)
+        loop = RecoveryLoop(recovery_plan(file), measurer, policies, reset=reset, sink=sink, progress=progress)
+        loop.resume(file.trials)
+        return RecoveryRun(file.path, loop.run())
+
+    return manage(
+        "run on recovery",
+        request.fingerprint(),
+        Place(out=out, resume=resume),
+        note,
+        begin=begin,
+        perform=perform,
+        show=lambda saved: RecoveryRun(saved.path, RecoveryOutcome(recoveries(saved), saved.ends[-1])),
+    )
+
+
+def check_recovery(request: RecoveryRequest, description: Description) -> None:
+    """Refuse what cannot be measured, as far as it is known without measuring anything.
+
+    Raises
+    ------
+    UsageError
+        Saying what is wrong.
+    """
+    _policies(request.search)
+    if request.reset_command is not None:
+        if description.virtual_time:
+            message = "--reset-command: nothing can be reset in virtual time; measure a real device"
+            raise UsageError(message)
+        if not is_rate_of_units(description.load_unit):
+            message = f"--reset-command: frames lost are no time where loads are in {description.load_unit}"
+            raise UsageError(message)
+        if not shlex.split(request.reset_command):
+            message = "--reset-command: is empty"
+            raise UsageError(message)
+    if request.throughput is None:
+        check_lossless(request.search.goals)
+    else:
+        given_throughput(request.throughput, description)
+
+
+def _policies(search: SearchRequest) -> Policies:
+    return Policies.without_loss(
         search.on_invalid, search.on_error, reason="a trial that was not made says nothing of recovery"
     )
-    description = checked_description(measurer.describe(), where="what the measurer says of itself")
-    if request.reset_command is not None and description.virtual_time:
-        message = "--reset-command: nothing can be reset in virtual time; measure a real device"
-        raise UsageError(message)
-    if request.reset_command is not None and not is_rate_of_units(description.load_unit):
-        message = f"--reset-command: frames lost are no time where loads are in {description.load_unit}"
-        raise UsageError(message)
-    if request.throughput is None:
-        check_lossless(search.goals)
-    directory, found = find_throughput(
-        search, request.throughput, measurer, description, out, progress=search_progress, note=note
-    )
-    plan = _plan(request, description, found)
-    run = new_run(
+
+
+def _run(request: RecoveryRequest, description: Description, plan: RecoveryPlan) -> Run:
+    search = request.search
+    return new_run(
         search.measurer,
         description,
         subject=SUBJECT,
@@ -112,11 +167,8 @@ def run_recovery(
         on_error=search.on_error,
         deviations=_deviations(plan),
         labels=search.labels,
+        fingerprint=request.fingerprint(),
     )
-    with open_record(directory, None, [run, *found.warnings]) as (writer, file):
-        reset = _reset_command(request, measurer)
-        outcome = RecoveryLoop(plan, measurer, policies, reset=reset, sink=writer.write, progress=progress).run()
-    return RecoveryRun(file.path, outcome)
 
 
 def _plan(request: RecoveryRequest, description: Description, found: FoundThroughput) -> RecoveryPlan:
@@ -155,7 +207,4 @@ def _reset_command(request: RecoveryRequest, measurer: Measurer) -> list[str]:
     if request.reset_command is None:
         return []
     argv = ["sh", "-c", request.reset_command]
-    if not shlex.split(request.reset_command):
-        message = "--reset-command: is empty"
-        raise UsageError(message)
     return measurer.device_command(argv) if isinstance(measurer, WithDevice) else argv

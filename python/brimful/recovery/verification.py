@@ -8,6 +8,7 @@ import msgspec
 
 from brimful.errors import RecordError
 from brimful.records import Recovery, RunFile
+from brimful.records.stated import recoveries as stated_recoveries
 from brimful.records.stated import recovery_plan
 from brimful.recovery.calculations import recoveries
 from brimful.throughput.found import common_findings, verify_found
@@ -43,7 +44,7 @@ def verify_recovery(file: RunFile) -> RecoveryVerification:
 
 
 def _differences(file: RunFile, found: list[Recovery]) -> Iterator[str]:
-    claims = {record.round: record for record in file.of(Recovery)}
+    claims = {record.round: record for record in stated_recoveries(file)}
     # A run that was cut short states whole rounds only.
     due = found if file.is_done() else [one for one in found if one.round in claims]
     for one in due:

@@ -166,7 +166,7 @@ def outcome(file: RunFile, one: str) -> str:
     last = file.ends[-1]
     how = words.CLOCK_WORDS.get(last.reason, f"ended ({last.reason})")
     said = f"The run {how} after {words.count(last.trials, one)} in {format_duration(last.search_s)}."
-    return f"{said} {last.text}".rstrip()
+    return f"{said} {words.as_sentence(last.text)}".rstrip()
 
 
 def how(run: Run) -> str:

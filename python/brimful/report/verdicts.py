@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from brimful import units
 from brimful.bisection.verification import verify_bisection
 from brimful.burst.verification import verify_burst
-from brimful.campaign.verification import verify_bursts, verify_campaign
+from brimful.campaign.verification import verify_campaign, verify_runs
 from brimful.delay.verification import verify_delay
 from brimful.errors import UsageError
 from brimful.loss.verification import verify_loss
@@ -21,6 +21,12 @@ from brimful.switching.verification import verify_switching
 from brimful.throughput.verify import Verification, open_run, verify
 from brimful.verified import Verified
 
+_RECOMPUTED = {
+    "burst-campaign": ("burst", "every length, average and buffer time"),
+    "loss-campaign": ("trial", "every loss ratio"),
+    "recovery-campaign": ("trial", "every time"),
+}
+"""Subject of a campaign: what its trials are, and what is computed again of them."""
 _MARKS = {"lower-bound": "lower", "upper-bound": "upper", "undecided": "-"}
 
 
@@ -64,14 +70,15 @@ def of_burst(file: RunFile, goals: list[Goal] | None) -> Verified:
     )
 
 
-def of_burst_campaign(file: RunFile, goals: list[Goal] | None) -> Verified:
-    """Recompute the tests of every run of a campaign of bursts; goals say nothing of them."""
-    found = verify_bursts(file)
-    trials = words.count(sum(run.trials for run in found.values()), "burst")
+def of_run_campaign(file: RunFile, goals: list[Goal] | None) -> Verified:
+    """Recompute what every run claims of a campaign of runs that are no searches; goals say nothing of it."""
+    found = verify_runs(file)
+    things, recomputed = _RECOMPUTED[file.run.subject]
+    trials = words.count(sum(run.trials for run in found.values()), things)
     findings = [f"{name}: {text}" for name, run in found.items() for text in run.findings]
     notes = [f"{name}: {text}" for name, run in found.items() for text in run.notes]
     return _recomputed(
-        f"{words.count(len(found), 'run')}, {trials}: every length, average and buffer time recomputed",
+        f"{words.count(len(found), 'run')}, {trials}: {recomputed} recomputed",
         found,
         [*findings, *_faults_of_campaign(file)],
         [*notes, *_notes_of_campaign(file)],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 
+from brimful.errors import one_line
 from brimful.records import Goal, GoalResult, Machine
 from brimful.units import format_delay, format_duration, format_load, format_ratio
 
@@ -62,6 +63,16 @@ def verb(unit: str) -> str:
     ('forwards', 'does')
     """
     return "forwards" if unit.startswith(("frames", "packets")) else "does"
+
+
+def as_sentence(text: str) -> str:
+    """Write what went wrong as a sentence of its own.
+
+    >>> as_sentence("the link is down"), as_sentence("")
+    ('The link is down.', '')
+    """
+    said = one_line(text[:1].upper() + text[1:])
+    return said if not said or said.endswith((".", "!", "?")) else f"{said}."
 
 
 def sentence(goal: Goal, result: GoalResult | None, unit: str) -> str:

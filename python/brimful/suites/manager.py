@@ -14,7 +14,6 @@ from brimful.managed import Begun, Place, Sink, manage, new_run
 from brimful.measurers.base import Description, checked_description
 from brimful.policies import Policies
 from brimful.records import End, Record, RunFile, SuitePlan, SuiteTest
-from brimful.run_index import RECORD_NAME
 from brimful.runs import new_run_directory
 from brimful.session import DONE, FAILED, INTERRUPTED
 
@@ -39,8 +38,6 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     """Test: the one at the same size that it builds on."""
     once: frozenset[str]
     """Tests that are made at the first size only, after all others."""
-    anew: frozenset[str] = frozenset()
-    """Tests that cannot be gone on with: begun anew, beside what there is."""
     is_quick: bool
     on_invalid: str
     on_error: str
@@ -196,7 +193,7 @@ class _Tests:
         known = self._tests.get((size, test))
         if known is not None and known.reason == DONE:
             return known
-        directory = self._directory(size, test)
+        directory = self._file.path.parent / size / test
         end = self._end_of(size, test, directory)
         made = SuiteTest(
             size=size,
@@ -221,15 +218,6 @@ class _Tests:
             return self._suite.make(size, test, directory, place)
         except (MeasureError, UsageError) as error:
             return End(reason=FAILED, trials=0, search_s=0.0, text=str(error))
-
-    def _directory(self, size: str, test: str) -> Path:
-        """Give where a test is kept; one that cannot be gone on with is kept, and the next stands beside it."""
-        directory = self._file.path.parent / size / test
-        number = 2
-        while test in self._suite.anew and (directory / RECORD_NAME).exists():
-            directory = self._file.path.parent / size / f"{test}-{number}"
-            number += 1
-        return directory
 
     def _elapsed_s(self) -> float:
         return self._before_s + time.monotonic() - self._start_s

@@ -110,7 +110,6 @@ def suite_of(
         known=(*TESTS, *modified) if request.reset_command is None else (*TESTS, *modified, RESET),
         needs={test: GOAL for test in (*TESTS, *modified, RESET) if test != GOAL},
         once=frozenset({RESET}),
-        anew=frozenset({"recovery", RESET}),
         is_quick=request.is_quick,
         on_invalid=request.search.on_invalid,
         on_error=request.search.on_error,
@@ -229,7 +228,9 @@ def _recover(context: Context, directory: Path, throughput: Path, command: str |
         reset_command=command,
     )
     with _opened(context, context.search.measurer) as measurers:
-        return run_recovery(request, measurers[DEVICE], out=directory, note=context.note).outcome.end
+        return run_recovery(
+            request, measurers[DEVICE], out=directory, resume=directory.exists(), note=context.note
+        ).outcome.end
 
 
 _TESTS: Mapping[str, Callable[[Context, Path, Path], End]] = {

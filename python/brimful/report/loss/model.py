@@ -28,23 +28,28 @@ def build(file: RunFile) -> Document:
     """
     plan = file.planned(file.run.loss)
     found = losses(file)
-    shown: list[Block] = [Sentence("There is no result: no trial was made.")]
-    if found:
-        shown = [_figure(file, plan, found), _table(file, plan, found)]
     return Document(
         run=file.run,
         kind="Frame loss rate" if facts.counts_frames(file.run) else "Loss rate",
         title=f"Loss rate by load: {blocks.device_name(file.run)}",
         outcome=blocks.outcome(file, "trial"),
         cards=_cards(file, plan, found),
-        blocks=[*shown, *ports.blocks(file.trials, file.run.load_unit)],
-        notes=_notes(file, plan, found),
-        set_up=_set_up(file, plan),
+        blocks=[*results(file), *ports.blocks(file.trials, file.run.load_unit)],
+        notes=notes(file),
+        set_up=set_up(file),
         warnings=[*(warning.text for warning in file.warnings), *ports.remarks(file.trials), *_lone(file)],
         machine=blocks.machine(file),
         values="loss ratios",
         data={"plan": plan, "losses": found, "not_offered": not_offered(file, plan, found)},
     )
+
+
+def results(file: RunFile) -> list[Block]:
+    """Give figure and table of the loss at each load."""
+    plan, found = file.planned(file.run.loss), losses(file)
+    if not found:
+        return [Sentence("There is no result: no trial was made.")]
+    return [_figure(file, plan, found), _table(file, plan, found)]
 
 
 def line(file: RunFile) -> str:
@@ -85,7 +90,7 @@ def _cards(file: RunFile, plan: LossPlan, found: list[Loss]) -> list[Card]:
     if not found:
         return []
     clean, unit = greatest_without_loss(found), file.run.load_unit
-    without = "at no load" if clean is None else format_load(clean, unit)
+    without = "no load" if clean is None else format_load(clean, unit)
     share = "" if clean is None else f"{words.share(clean / plan.reference)} of the greatest load"
     top = Card(
         name=f"lost at {format_load(found[0].load, unit)}",
@@ -107,8 +112,8 @@ def _figure(file: RunFile, plan: LossPlan, found: list[Loss]) -> Figure:
 
 def _table(file: RunFile, plan: LossPlan, found: list[Loss]) -> Table:
     units = facts.units(file.run)
-    rows = [
-        [
+    rows = {
+        one.load: [
             format_load(one.load, file.run.load_unit),
             words.share(one.load / plan.reference),
             words.share(one.ratio),
@@ -118,37 +123,42 @@ def _table(file: RunFile, plan: LossPlan, found: list[Loss]) -> Table:
             str(one.trials),
         ]
         for one in found
-    ]
+    }
     reached = format_load(found[0].load, file.run.load_unit)
-    for load in reversed(not_offered(file, plan, found)):
+    for load in not_offered(file, plan, found):
+        why = f"reaches {reached}" if load > found[0].load else "was late at it"
         cells = [format_load(load, file.run.load_unit), words.share(load / plan.reference)]
-        rows.insert(0, [*cells, f"not offered: the tester reaches {reached}", *["–"] * 4])
+        rows[load] = [*cells, f"not offered: the tester {why}", *["–"] * 4]
     names = ["load", "of the greatest", "lost", "95 % interval", f"{units} lost", f"{units} sent", "trials"]
-    return Table(title="Loss rate", names=names, rows=rows, key="results")
+    ordered = [rows[load] for load in sorted(rows, reverse=True)]
+    return Table(title="Loss rate", names=names, rows=ordered, key="results")
 
 
-def _notes(file: RunFile, plan: LossPlan, found: list[Loss]) -> list[str]:
-    units = facts.units(file.run)
-    notes = [f"Lost: ({units} sent - {units} received) / {units} sent, mean of the trials at a load."]
+def notes(file: RunFile) -> list[str]:
+    """Say what the values mean, and what they do not."""
+    plan, found, units = file.planned(file.run.loss), losses(file), facts.units(file.run)
+    said = [f"Lost: ({units} sent - {units} received) / {units} sent, mean of the trials at a load."]
     if plan.until_lossless:
-        notes.append(
+        said.append(
             "Loads go from the greatest downwards until trials at two loads, one after the other, lose nothing (RFC"
             " 2544 section 26.3); below that nothing was measured."
         )
         if file.is_done() and any(one.lost for one in found[-2:]):
-            notes.append("The loads ended before two in a row lost nothing: a smaller --load-step has lower ones.")
+            said.append("The loads ended before two in a row lost nothing: a smaller --load-step has lower ones.")
     if plan.sweeps == 1:
-        notes.append("There is one trial a load: it shows no spread, so that no interval is stated. See --tests.")
+        said.append("There is one trial a load: it shows no spread, so that no interval is stated. See --tests.")
     else:
-        notes.append(
+        said.append(
             f"Intervals are those of the spread of {plan.sweeps} trials: what happens more seldom than once in"
             f" {plan.sweeps} trials is not in them."
         )
-    notes.append(f"Loads are {file.run.load_scope}.")
-    return notes
+    said.append(f"Loads are {file.run.load_scope}.")
+    return said
 
 
-def _set_up(file: RunFile, plan: LossPlan) -> list[tuple[str, str]]:
+def set_up(file: RunFile) -> list[tuple[str, str]]:
+    """Say how it was measured."""
+    plan = file.planned(file.run.loss)
     return [
         ("Device", file.run.measurer.spec or "not recorded"),
         ("100 % is", format_load(plan.reference, file.run.load_unit, digits=6)),

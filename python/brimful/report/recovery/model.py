@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from brimful.records import Recovery, RecoveryPlan, RunFile
-from brimful.records.stated import recovery_plan
+from brimful.records.stated import recoveries, recovery_plan
 from brimful.report import blocks, facts, ports, words
 from brimful.report.blocks import Block, Card, Document, Sentence, Table
 from brimful.units import format_delay, format_duration, format_load
@@ -39,7 +39,26 @@ def build(file: RunFile) -> Document:
         When the record has no plan of such a run.
     """
     plan = recovery_plan(file)
-    found = recoveries_of(file)
+    found = recoveries(file)
+    return Document(
+        run=file.run,
+        kind="Recovery",
+        title=f"{_TITLES.get(plan.of, plan.of)}: {blocks.device_name(file.run)}",
+        outcome=blocks.outcome(file, "trial"),
+        cards=[Card(name=f"average of {words.count(len(found), 'round')}", value=average(found))],
+        blocks=[*results(file), *ports.blocks(file.trials, file.run.load_unit)],
+        notes=notes(file),
+        set_up=set_up(file, plan),
+        warnings=[*(warning.text for warning in file.warnings), *ports.remarks(file.trials)],
+        machine=blocks.machine(file),
+        values="times",
+        data={"plan": plan, "recoveries": found},
+    )
+
+
+def results(file: RunFile) -> list[Block]:
+    """Give the average, and the time of each round."""
+    found = recoveries(file)
     shown: list[Block] = [Sentence(f"Average: {average(found)}")]
     if found:
         shown.append(
@@ -50,31 +69,18 @@ def build(file: RunFile) -> Document:
                 key="rounds",
             )
         )
-    return Document(
-        run=file.run,
-        kind="Recovery",
-        title=f"{_TITLES.get(plan.of, plan.of)}: {blocks.device_name(file.run)}",
-        outcome=blocks.outcome(file, "trial"),
-        cards=[Card(name=f"average of {words.count(len(found), 'round')}", value=average(found))],
-        blocks=[*shown, *ports.blocks(file.trials, file.run.load_unit)],
-        notes=[_METHODS.get(plan.of, ""), f"Loads are {file.run.load_scope}."],
-        set_up=_set_up(file, plan),
-        warnings=[*(warning.text for warning in file.warnings), *ports.remarks(file.trials)],
-        machine=blocks.machine(file),
-        values="times",
-        data={"plan": plan, "recoveries": found},
-    )
+    return shown
+
+
+def notes(file: RunFile) -> list[str]:
+    """Say what the values mean."""
+    return [_METHODS.get(recovery_plan(file).of, ""), f"Loads are {file.run.load_scope}."]
 
 
 def line(file: RunFile) -> str:
     """Give the result of a run in one line."""
     of = "" if file.run.recovery is None else f" from {file.run.recovery.of}"
-    return f"recovery{of} {average(recoveries_of(file))}"
-
-
-def recoveries_of(file: RunFile) -> list[Recovery]:
-    """Give the times of a run, in the order of its rounds."""
-    return file.of(Recovery)
+    return f"recovery{of} {average(recoveries(file))}"
 
 
 def average(found: list[Recovery]) -> str:
@@ -96,7 +102,8 @@ def _most(one: Recovery) -> str:
     return "not within the limit" if one.high_s is None else format_delay(one.high_s)
 
 
-def _set_up(file: RunFile, plan: RecoveryPlan) -> list[tuple[str, str]]:
+def set_up(file: RunFile, plan: RecoveryPlan) -> list[tuple[str, str]]:
+    """Say how it was measured."""
     run = file.run
     throughput = "not known" if plan.throughput is None else format_load(plan.throughput, run.load_unit)
     if plan.throughput_run is not None:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from brimful.records import Burst, RunFile, SuitePlan, SwitchingResult
-from brimful.records.stated import burst_plan, losses, recovery_plan
+from brimful.records.stated import burst_plan, losses, recoveries, recovery_plan
 from brimful.report import blocks, facts, words
 from brimful.report.blocks import Block, Card, Document, Figure, Sentence, Table
 from brimful.report.burst import model as bursts
@@ -186,7 +186,7 @@ def _loss_row(file: RunFile) -> list[str]:
     return [
         format_load(found[0].load, unit),
         words.share(found[0].ratio),
-        "at no load" if clean is None else format_load(clean, unit),
+        "no load" if clean is None else format_load(clean, unit),
         str(len(found)),
     ]
 
@@ -200,7 +200,7 @@ def _burst_row(file: RunFile) -> list[str]:
 
 
 def _recovery_row(file: RunFile) -> list[str]:
-    found = recovery.recoveries_of(file)
+    found = recoveries(file)
     plan = recovery_plan(file)
     if not found or plan is None:
         return []

@@ -196,7 +196,7 @@ def _outcome(file: RunFile) -> str:
     if len(file.ends) > 1:
         parts.append(f"It was resumed {words.count(len(file.ends) - 1, 'time')}.")
     if last.text:
-        parts.append(_as_sentence(last.text))
+        parts.append(words.as_sentence(last.text))
     return " ".join(parts)
 
 
@@ -281,7 +281,7 @@ def _traces(bounds: list[Bound], goals: list[Goal], trials: list[TrialView]) -> 
 
 
 def _deviations(run: Run, statistics: TrialStatistics) -> list[str]:
-    found = [_as_sentence(text) for text in run.deviations]
+    found = [words.as_sentence(text) for text in run.deviations]
     finals = [goal.final_trial_duration_s for goal in run.goals]
     if finals and min(finals) < RFC2544_TRIAL_S:
         lengths = [words.exact_seconds(length) for length in sorted(set(finals))]
@@ -307,11 +307,6 @@ def _deviations(run: Run, statistics: TrialStatistics) -> list[str]:
             f"included; RFC 2544 waits 2 s for the last {facts.units(run)} and 5 s before the next trial."
         )
     return list(dict.fromkeys(found))
-
-
-def _as_sentence(text: str) -> str:
-    sentence = one_line(text[:1].upper() + text[1:])
-    return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."
 
 
 def _warnings(file: RunFile) -> list[Note]:

@@ -1,22 +1,18 @@
-"""What a report on bursts of several frame sizes shows, from the record of the campaign alone."""
+"""What a report on runs at several frame sizes shows, from the record of the campaign alone."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from brimful.records import Burst, Member, Run, RunFile, planned_members, read_run
-from brimful.records.stated import burst_plan
+from brimful.records import Member, Run, RunFile, planned_members, read_run
 from brimful.report import blocks, facts, words
 from brimful.report.blocks import Block, Document, Section, Sentence, Table
-from brimful.report.burst import model as one_size
 from brimful.report.burst.explain import explain as explain_one_size
-from brimful.units import format_load
+from brimful.report.run_campaign.kinds import KINDS, Kind
 
-NAMES = ["frame size", "throughput", "load", *one_size.RESULT_NAMES]
-_NOTHING = "–"
-_SHOWN_ELSEWHERE = ("Device", "Frame size", "Throughput", "Load of bursts", "Started")
-"""Rows of the set-up of a run that are in the table of a campaign, or are the campaign's own."""
+_SHOWN_ELSEWHERE = ("Device", "Frame size", "IO size", "Started")
+"""Rows of the set-up of a run that are the campaign's own, or in its table."""
 _OF_ALL = ("Host", "Labels")
 """Groups of facts that every size has alike."""
 
@@ -27,28 +23,25 @@ def build(file: RunFile) -> Document:
     Parameters
     ----------
     file
-        A record with the subject ``burst-campaign``; those of its runs are read for a page.
+        The record of a campaign of bursts, loss rates or recoveries; those of its runs are read for a page.
     """
-    measured = [
-        _as_file(file, member, member.run)
-        for member in file.members
-        if member.run is not None and member.run.burst is not None
-    ]
+    kind = KINDS[file.run.subject]
+    measured = [_as_file(file, member, member.run) for member in file.members if member.run is not None]
     measurer = ", ".join(_asked(file.run, "measurers")) or file.run.run_id
     quiet = facts.machine([member.end for member in file.members])
     return Document(
         run=file.run,
-        kind="Back-to-back frames",
-        title=f"Back-to-back frames by frame size: {measurer}",
+        kind=kind.what,
+        title=f"{kind.what} by {_of_size(measured)}: {measurer}",
         outcome=_outcome(file),
-        blocks=[_table(file)],
-        sections=lambda: [_section(member, run) for member, run in runs_of(file)],
-        notes=_notes(measured),
-        set_up=[("Device", measurer), *_common(measured), ("Started", file.run.started)],
+        blocks=[_table(kind, file, measured)],
+        sections=lambda: [_section(kind, member, run) for member, run in runs_of(file)],
+        notes=_notes(kind, measured),
+        set_up=[("Device", measurer), *_common(kind, measured), ("Started", file.run.started)],
         warnings=[f"{size_of(member)}: {text}" for member in file.members for text in _remarks(member)],
         machine=None if quiet is None else words.machine(quiet),
         data={
-            "kind": "burst-campaign",
+            "kind": file.run.subject,
             "frame_sizes": planned_sizes(file),
             "sizes": [_entry(file, member) for member in file.members],
         },
@@ -57,12 +50,13 @@ def build(file: RunFile) -> Document:
 
 def line(file: RunFile) -> str:
     """Give the result of a campaign in one line."""
+    kind = KINDS[file.run.subject]
     found = [
-        f"{'≥ ' if member.burst.at_limit else ''}{one_size.frames(member.burst.mean)} at {size_of(member)}"
+        f"{value} at {size_of(member)}"
         for member in file.members
-        if member.burst is not None
+        if member.run is not None and (value := kind.value(_as_file(file, member, member.run)))
     ]
-    said = f"longest bursts in frames: {', '.join(found)}" if found else "no result"
+    said = f"{kind.values}: {', '.join(found)}" if found else "no result"
     return said + ("" if file.is_done() else "; not finished")
 
 
@@ -75,23 +69,31 @@ def explain(file: RunFile) -> str:
     return "\n".join(lines) or "No burst was sent."
 
 
-def _table(file: RunFile) -> Block:
+def _table(kind: Kind, file: RunFile, measured: Sequence[RunFile]) -> Block:
     if not file.members:
         return Sentence("There is no result: no frame size came to its end.")
-    rows = [_row(file, member) for member in file.members]
-    return Table(title="Longest burst without loss", names=NAMES, rows=rows, key="results")
+    rows = [_row(kind, file, member) for member in file.members]
+    return Table(title=kind.table, names=[_of_size(measured), *kind.names], rows=rows, key="results")
 
 
-def _section(member: Member, file: RunFile) -> Section:
-    plan, result = burst_plan(file), file.last(Burst)
-    shown = [one_size.NO_RESULT] if result is None else [one_size.bursts_tried(file), one_size.tests_table(file)]
+def _of_size(measured: Sequence[RunFile]) -> str:
+    return "frame size" if all(facts.counts_frames(file.run) for file in measured) else "IO size"
+
+
+def _row(kind: Kind, file: RunFile, member: Member) -> list[str]:
+    if member.run is None:
+        return [size_of(member), *["–"] * len(kind.names)]
+    return [size_of(member), *kind.cells(_as_file(file, member, member.run))]
+
+
+def _section(kind: Kind, member: Member, file: RunFile) -> Section:
     size = size_of(member)
     own = [group for group in facts.set_up(file.run, facts.device(file.run, file.trials)) if group[0] not in _OF_ALL]
     return Section(
-        title=f"Frame size {size}",
-        blocks=[Sentence(blocks.outcome(file, "burst")), *shown],
+        title=f"{'Frame' if facts.counts_frames(file.run) else 'IO'} size {size}",
+        blocks=[Sentence(blocks.outcome(file, kind.things)), *kind.section(file)],
         key=f"size-{size}",
-        set_up=[("Run", one_size.set_up(file, plan)), *own],
+        set_up=[("Run", kind.set_up(file)), *own],
     )
 
 
@@ -102,12 +104,14 @@ def _entry(file: RunFile, member: Member) -> dict[str, Any]:
         "path": str(file.path.parent / member.path),
         "run_id": None if run is None else run.run_id,
         "load_unit": None if run is None else run.load_unit,
-        "plan": None if run is None else run.burst,
+        "plan": None if run is None else run.burst or run.loss or run.recovery,
         "traffic": None if run is None else run.traffic,
         "end": member.end.reason,
         "text": member.end.text,
         "trials": member.end.trials,
         "result": member.burst,
+        "losses": member.losses,
+        "recoveries": member.recoveries,
         "warnings": member.warnings,
     }
 
@@ -118,7 +122,7 @@ def size_of(member: Member) -> str:
 
 
 def runs_of(file: RunFile) -> list[tuple[Member, RunFile]]:
-    """Read the records of the runs that ended, bursts and all.
+    """Read the records of the runs that ended, trials and all.
 
     Raises
     ------
@@ -139,7 +143,7 @@ def _asked(run: Run, key: str) -> list[str]:
 
 
 def _as_file(file: RunFile, member: Member, run: Run) -> RunFile:
-    """Give a member as if its own record had been read, but for bursts and tests."""
+    """Give a member as if its own record had been read, but for trials."""
     return RunFile(
         path=file.path.parent / member.path,
         run=run,
@@ -148,7 +152,7 @@ def _as_file(file: RunFile, member: Member, run: Run) -> RunFile:
         goal_results=[],
         warnings=member.warnings,
         ends=[member.end],
-        others=[] if member.burst is None else [member.burst],
+        others=member.results,
     )
 
 
@@ -160,29 +164,17 @@ def _outcome(file: RunFile) -> str:
     return f"{said}; the campaign {how}."
 
 
-def _row(file: RunFile, member: Member) -> list[str]:
-    if member.run is None or member.run.burst is None:
-        return [size_of(member), *[_NOTHING] * (len(NAMES) - 1)]
-    unit, plan = member.run.load_unit, burst_plan(_as_file(file, member, member.run))
-    throughput = _NOTHING if plan.throughput is None else format_load(plan.throughput, unit)
-    cells = [_NOTHING] * len(one_size.RESULT_NAMES)
-    if member.burst is not None:
-        cells = one_size.result_cells(plan, member.burst)
-    return [size_of(member), throughput, format_load(plan.load, unit), *cells]
-
-
 def _remarks(member: Member) -> list[str]:
     failure = [f"measuring failed: {member.end.text}"] if member.failed else []
     return [*failure, *(warning.text for warning in member.warnings)]
 
 
-def _notes(files: Sequence[RunFile]) -> list[str]:
-    said = (one_size.notes(file, burst_plan(file), file.last(Burst)) for file in files)
+def _notes(kind: Kind, files: Sequence[RunFile]) -> list[str]:
     deviations = (f"Deviation: {text}." for file in files for text in file.run.deviations)
-    return list(dict.fromkeys([*(note for notes in said for note in notes), *deviations]))
+    return list(dict.fromkeys([*(note for file in files for note in kind.notes(file)), *deviations]))
 
 
-def _common(files: Sequence[RunFile]) -> list[tuple[str, str]]:
-    set_ups = [one_size.set_up(file, burst_plan(file)) for file in files]
+def _common(kind: Kind, files: Sequence[RunFile]) -> list[tuple[str, str]]:
+    set_ups = [kind.set_up(file) for file in files]
     alike = [row for row in set_ups[0] if all(row in other for other in set_ups)] if set_ups else []
-    return [row for row in alike if row[0] not in _SHOWN_ELSEWHERE]
+    return [row for row in alike if row[0] not in (*_SHOWN_ELSEWHERE, *kind.in_table)]

@@ -10,9 +10,9 @@ import msgspec
 from brimful.errors import UsageError
 from brimful.records import RunFile
 from brimful.report.burst import comparison as one_size
-from brimful.report.burst_campaign import model
 from brimful.report.compared import Compared, refuse_repeated
 from brimful.report.lines import bullets
+from brimful.report.run_campaign import model
 from brimful.report.styles import Style
 
 

@@ -1,1 +1,0 @@
-"""Reports on campaigns of runs on bursts."""

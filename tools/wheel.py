@@ -45,7 +45,7 @@ def main(directory: str) -> None:
     """Build it with what `make test` has installed."""
     places = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     # Without this the wheel is for the Linux that it was built on alone.
-    environment = {**os.environ, "PATH": places, "MATURIN_PEP517_ARGS": "--compatibility pypi"}
+    environment = {**os.environ, "PATH": places, "MATURIN_PEP517_ARGS": "--compatibility pypi --strip"}
     pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check"]
     subprocess.run(
         [*pip, "--no-deps", "--no-build-isolation", "--wheel-dir", directory, ROOT], env=environment, check=True

@@ -37,7 +37,9 @@ impl Document {
                 let script = String::from_utf8_lossy(&script);
                 // For bash it spells a name with a hyphen in two ways, and completes nothing after a command (clap#6421).
                 let script = script.replace(&name.replace('-', "__subcmd__"), &name.replace('-', "__"));
-                io::stdout().write_all(script.as_bytes()).map_err(|error| error.to_string())
+                io::stdout()
+                    .write_all(script.as_bytes())
+                    .map_err(|error| error.to_string())
             }
         }
     }

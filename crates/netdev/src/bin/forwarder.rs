@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 use brimful_netdev::{Attachment, OpenError, XdpForwarder};
 
-const ABOUT: &str = "Forwards frames between two interfaces by XDP, until its standard input ends: the device of lab:xdp.";
+const ABOUT: &str =
+    "Forwards frames between two interfaces by XDP, until its standard input ends: the device of lab:xdp.";
 const USAGE: &str = "usage: brimful-forwarder [--generic] [--work N] INTERFACE INTERFACE";
 /// The arguments make no sense.
 const EXIT_USAGE: u8 = 2;

@@ -33,8 +33,13 @@ impl Document {
             Self::Completion { shell } => {
                 let name = program.get_name().to_owned();
                 let mut script = Vec::new();
-                clap_complete::generate(*shell, &mut program, name, &mut script);
-                io::stdout().write_all(&script).map_err(|error| error.to_string())
+                clap_complete::generate(*shell, &mut program, &name, &mut script);
+                let script = String::from_utf8_lossy(&script);
+                // For bash it spells a name with a hyphen in two ways, and completes nothing after a command (clap#6421).
+                let script = script.replace(&name.replace('-', "__subcmd__"), &name.replace('-', "__"));
+                io::stdout()
+                    .write_all(script.as_bytes())
+                    .map_err(|error| error.to_string())
             }
         }
     }

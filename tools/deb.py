@@ -45,6 +45,8 @@ COMPLETIONS: dict[str, tuple[str, type[ShellComplete]]] = {
 }
 DESCRIBED = ("brimful-disk", "brimful-switchd", "brimful-tester")
 """Programs that write manual pages and completions of themselves."""
+FORWARDER = "brimful-forwarder"
+"""Has few options, and a page in `debian`."""
 
 
 def fetch_dependencies(directory: Path, machine: str) -> list[Path]:
@@ -101,14 +103,28 @@ def add_manual(tree: Path, version: str) -> None:
     directory.mkdir(parents=True)
     for title, text in manual.pages(version):
         write(directory / f"{title}.1", text)
+    write(directory / f"{FORWARDER}.1", (DEBIAN / f"{FORWARDER}.1").read_text().replace("{version}", version))
     for program in DESCRIBED:
         subprocess.run([tree / PROGRAMS / program, "man", directory], check=True)
+    # It has taken the place of the page of `brimful tester`.
+    with (directory / "brimful-tester.1").open("a") as page:
+        page.write(".SH SEE ALSO\n\\fBbrimful\\-tester\\-check\\fR(1), of the command \\fBbrimful tester\\fR\n")
     for page in sorted(directory.iterdir()):
         write(page.with_name(f"{page.name}.gz"), gzip.compress(page.read_bytes(), mtime=0))
         page.unlink()
 
 
-def add_shared(tree: Path) -> None:
+def debian_changelog(version: str) -> str:
+    """Give the changelog in the form that Debian's tools read, dated as its commit."""
+    of_commit = ["git", "log", "-1", "--format=%cD"]
+    dated = subprocess.run(of_commit, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+    lines = (ROOT / "CHANGELOG.md").read_text().splitlines()
+    changes = "".join(f"  {line}\n" for line in lines if line.startswith(("* ", "  ")))
+    maintainer = email.message_from_string((DEBIAN / "control").read_text())["Maintainer"]
+    return f"brimful ({version}) unstable; urgency=medium\n\n{changes}\n -- {maintainer}  {dated}\n"
+
+
+def add_shared(tree: Path, version: str) -> None:
     """Add what other programs read: completions, the unit of systemd, and examples."""
     for shell, (place, completion) in COMPLETIONS.items():
         write(tree / place.format("brimful"), completion(group, {}, "brimful", "_BRIMFUL_COMPLETE").source())
@@ -120,7 +136,7 @@ def add_shared(tree: Path) -> None:
         "# Copy to /etc/systemd/system, and switch.toml to /etc/brimful.", "# Write /etc/brimful/switch.toml."
     )
     write(tree / "usr/lib/systemd/system/brimful-switchd.service", unit)
-    write(tree / DOCUMENTS / "changelog.gz", gzip.compress((ROOT / "CHANGELOG.md").read_bytes(), mtime=0))
+    write(tree / DOCUMENTS / "changelog.gz", gzip.compress(debian_changelog(version).encode(), mtime=0))
     write(tree / DOCUMENTS / "examples/switch.toml", (ROOT / "examples/switch/switch.toml").read_bytes())
 
 
@@ -144,7 +160,7 @@ def make_tree(wheel: Path, dependencies: Iterable[Path], tree: Path) -> None:
     for program in (tree / PROGRAMS).iterdir():
         program.chmod(0o755)
     add_manual(tree, version)
-    add_shared(tree)
+    add_shared(tree, version)
     add_licences(tree, version, machine)
     files = [path for path in tree.rglob("*") if path.is_file()]
     facts = {

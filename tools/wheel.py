@@ -6,22 +6,55 @@ usage: wheel.py DIRECTORY
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+ELF = b"\x7fELF"
+NEEDED = re.compile(rb"\0GLIBC_(?:(\d+)\.(\d+)(?:\.\d+)?|PRIVATE)(?=\0)")
+"""A version of the C library, as the names of a program have it that needs symbols of that version."""
+TAG = re.compile(r"-manylinux_(\d+)_(\d+)_")
+
+
+def broken_promises(name: str, files: dict[str, bytes]) -> list[str]:
+    """Say which files of a wheel need another C library than the one that its name promises to do with.
+
+    maturin asks this about the extension alone, not about the programs beside it.
+    """
+    tag = TAG.search(name)
+    if tag is None:
+        return [f"{name} is for the Linux that it was built on alone"]
+    promised = int(tag[1]), int(tag[2])
+    broken = []
+    for file, content in files.items():
+        versions = {match.groups() for match in NEEDED.finditer(content)} if content.startswith(ELF) else set()
+        if (None, None) in versions:
+            broken.append(f"{file} needs private parts of the C library that it was built with")
+        newest = max(((int(major), int(minor)) for major, minor in versions if major), default=promised)
+        if newest > promised:
+            broken.append(
+                f"{file} needs glibc {newest[0]}.{newest[1]}, and {name} promises {promised[0]}.{promised[1]}"
+            )
+    return broken
 
 
 def main(directory: str) -> None:
     """Build it with what `make test` has installed."""
     places = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     # Without this the wheel is for the Linux that it was built on alone.
-    environment = {**os.environ, "PATH": places, "MATURIN_PEP517_ARGS": "--compatibility pypi"}
+    environment = {**os.environ, "PATH": places, "MATURIN_PEP517_ARGS": "--compatibility pypi --strip"}
     pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check"]
     subprocess.run(
         [*pip, "--no-deps", "--no-build-isolation", "--wheel-dir", directory, ROOT], env=environment, check=True
     )
+    newest = max(Path(directory).glob("brimful-*.whl"), key=lambda wheel: wheel.stat().st_mtime_ns)
+    with zipfile.ZipFile(newest) as wheel:
+        broken = broken_promises(newest.name, {name: wheel.read(name) for name in wheel.namelist()})
+    if broken:
+        raise SystemExit(f"wheel.py: {newest}: {'; '.join(broken)}")
 
 
 if __name__ == "__main__":

@@ -43,13 +43,39 @@ def test_every_command_has_a_manual_page_that_man_can_read(tree):
     directory = tree / "usr/share/man/man1"
     for command in commands(group, "brimful"):
         assert (directory / f"{command}.1.gz").exists(), command
-    for program in ("disk", "switchd", "switchd-ofctl", "tester", "tester-stations"):
+    for program in ("disk", "forwarder", "switchd", "switchd-ofctl", "tester", "tester-stations"):
         assert (directory / f"brimful-{program}.1.gz").exists(), program
     page = gzip.decompress((directory / "brimful-search.1.gz").read_bytes()).decode()
     assert re.search(r"^\.TP\n\\fB\\-m, \\-\\-measurer SPEC\\fR\n", page, re.MULTILINE)
     shown = subprocess.run(["man", "-l", directory / "brimful-search.1.gz"], capture_output=True, text=True)
     assert "Find how much load something takes at given loss" in " ".join(shown.stdout.split())
     assert not shown.stderr
+
+
+def test_pages_of_the_same_name_lead_to_each_other(tree):
+    page = gzip.decompress((tree / "usr/share/man/man1/brimful-tester.1.gz").read_bytes()).decode()
+    assert page.startswith(".ie")
+    assert page.endswith("\\fBbrimful\\-tester\\-check\\fR(1), of the command \\fBbrimful tester\\fR\n")
+
+
+def test_the_page_of_the_forwarder_has_its_options(tree):
+    page = gzip.decompress((tree / "usr/share/man/man1/brimful-forwarder.1.gz").read_bytes()).decode()
+    shown = subprocess.run([tree / "usr/bin/brimful-forwarder", "--help"], capture_output=True, text=True, check=True)
+    for option in {*re.findall(r"--\w+", shown.stdout)}:
+        assert option.replace("-", "\\-") in page
+    version = subprocess.run([tree / "usr/bin/brimful-forwarder", "--version"], capture_output=True, text=True).stdout
+    assert f'"brimful {version.split()[1]}"' in page
+
+
+def test_debian_reads_the_changelog(tree):
+    text = gzip.decompress((tree / "usr/share/doc/brimful/changelog.gz").read_bytes()).decode()
+    lines = text.splitlines()
+    assert re.fullmatch(r"brimful \(\d+\.\d+\.\d+\) unstable; urgency=medium", lines[0])
+    assert re.fullmatch(r" -- [^<]+<\S+>  \w{3}, \d+ \w{3} \d{4} [\d:]{8} [+-]\d{4}", lines[-1])
+    assert {line[:2] for line in lines[2:-2]} == {"  "}
+    assert sum(line.startswith("  * ") for line in lines) == sum(
+        line.startswith("* ") for line in (ROOT / "CHANGELOG.md").read_text().splitlines()
+    )
 
 
 def test_options_and_dots_of_help_texts_mean_nothing_to_man(deb):
@@ -62,13 +88,20 @@ def test_shells_find_completions(tree):
     assert "--command brimful" in (tree / "usr/share/fish/vendor_completions.d/brimful.fish").read_text()
 
 
+def completed(script, *words):
+    """Give what bash offers for the last of the words."""
+    function = f"_{words[0].replace('-', '__')}"
+    ask = f'. "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); {function} "$1" "${{@: -1}}" "${{@: -2:1}}"'
+    command = ["bash", "-c", f'{ask}; echo "${{COMPREPLY[@]}}"', script, *words]
+    return {*subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()}
+
+
 @pytest.mark.parametrize("program", ["brimful-disk", "brimful-switchd", "brimful-tester"])
 def test_shells_find_completions_of_programs(tree, program):
     bash = tree / "usr/share/bash-completion/completions" / program
-    function = f"_{program.replace('-', '__')}"
-    ask = f'. "$1"; COMP_WORDS=({program} --); COMP_CWORD=1; {function} {program} --; echo "${{COMPREPLY[@]}}"'
-    found = subprocess.run(["bash", "-c", ask, "bash", bash], capture_output=True, text=True, check=True).stdout
-    assert {"--device" if program == "brimful-disk" else "--port", "--help"} <= {*found.split()}
+    assert {"--device" if program == "brimful-disk" else "--port", "--help"} <= completed(bash, program, "--")
+    assert completed(bash, program, "comp") == {"completion"}
+    assert {"bash", "zsh", "fish"} <= completed(bash, program, "completion", "")
     assert (tree / "usr/share/zsh/vendor-completions" / f"_{program}").read_text().startswith(f"#compdef {program}")
     assert f"complete -c {program}" in (tree / f"usr/share/fish/vendor_completions.d/{program}.fish").read_text()
 

@@ -5,6 +5,8 @@ use std::process::ExitCode;
 
 use brimful_netdev::{Attachment, OpenError, XdpForwarder};
 
+const ABOUT: &str =
+    "Forwards frames between two interfaces by XDP, until its standard input ends: the device of lab:xdp.";
 const USAGE: &str = "usage: brimful-forwarder [--generic] [--work N] INTERFACE INTERFACE";
 /// The arguments make no sense.
 const EXIT_USAGE: u8 = 2;
@@ -12,6 +14,16 @@ const EXIT_USAGE: u8 = 2;
 const EXIT_FAILED: u8 = 3;
 
 fn main() -> ExitCode {
+    let about = match std::env::args().nth(1).as_deref() {
+        Some("-h" | "--help") => Some(format!("{ABOUT}\n\n{USAGE}\n")),
+        Some("-V" | "--version") => Some(format!("brimful-forwarder {}\n", env!("CARGO_PKG_VERSION"))),
+        _ => None,
+    };
+    if let Some(about) = about {
+        // Who reads no further has read enough.
+        let _ = io::stdout().write_all(about.as_bytes());
+        return ExitCode::SUCCESS;
+    }
     let options = match Options::parse(std::env::args().skip(1)) {
         Ok(options) => options,
         Err(message) => return fail(EXIT_USAGE, &message),

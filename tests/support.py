@@ -13,7 +13,7 @@ from brimful.lab import open_lab
 from brimful.lab.namespaces import permitted
 from brimful.measurers.base import Description, InvalidTrialError, TrialFailedError, TrialOutput
 from brimful.measurers.simulated import SimulatedMeasurer
-from brimful.records import Goal
+from brimful.records import SCHEMA, Goal, MeasurerFacts, Run
 
 BRIMFUL = [sys.executable, "-m", "brimful"]
 ROOT = Path(__file__).resolve().parent.parent
@@ -104,6 +104,21 @@ def brimful(*arguments, cwd, check=None, environment=None, patience_s=100, **opt
     return finished
 
 
+def invented(subject, measurer, **facts):
+    """The first record of a run that was not made."""
+    return Run(
+        schema=SCHEMA,
+        run_id="20210526T0756",
+        started="2021-05-26T07:56:00+00:00",
+        tool={"name": "brimful", "version": "0.1.0"},
+        command=["brimful"],
+        host={"cpu_model": "i7-4770", "kernel": "5.12"},
+        subject=subject,
+        measurer=MeasurerFacts(measurer),
+        **facts,
+    )
+
+
 def needs(package):
     """Import a package that only tests need: without it a test is skipped, but fails where CI runs it."""
     try:
@@ -127,6 +142,7 @@ __all__ = [
     "Troubled",
     "brimful",
     "goal",
+    "invented",
     "needs",
     "sharp",
 ]

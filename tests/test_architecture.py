@@ -295,7 +295,7 @@ INSIDE = {
             "format",
             "digest",
         },
-        "stated": {"bisection", "burst", "loss", "recovery", "reading"},
+        "stated": {"bisection", "burst", "loss", "paired", "recovery", "reading"},
     },
     "throughput": {
         "goals": set(),

@@ -59,7 +59,7 @@ def shown_sessions():
     """Every session of the README and the how-tos, by page."""
     for path in [README, *sorted((ROOT / "docs" / "how-to").glob("*.md"))]:
         for number, session in enumerate(sessions(path), start=1):
-            # A quarter of a year of two sites: tests/discards/test_record.py has a few days.
+            # Six weeks of two sites: tests/discards/test_record.py has a few days.
             marks = [pytest.mark.slow] if path.name == "discards.md" else []
             yield pytest.param(session, id=f"{path.name}-{number}", marks=marks)
 

@@ -1,13 +1,11 @@
 """What people read is in the words of the field, and numbers have one form wherever they stand."""
 
 import ast
-import html
 import io
 import re
 import tokenize
 
 import pytest
-from report.gallery import makers, page
 from support import ROOT
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -39,12 +37,6 @@ def prose(path):
     """A page without what is code; what was is an empty line each."""
     text = re.sub(r"^ *```.*?^ *```", lambda code: "\n" * code[0].count("\n"), path.read_text(), flags=re.S | re.M)
     return re.sub(r"`[^`]*`", "``", text)
-
-
-def shown(source):
-    """The text of a page of a report, without what is typed."""
-    source = re.sub(r"<(style|svg|code|pre)\b.*?</\1>", " ", source, flags=re.DOTALL)
-    return html.unescape(re.sub(r"<[^>]*>", "\n", source))
 
 
 TEXTS = {
@@ -88,11 +80,6 @@ def folders():
 
 
 FOLDERS = folders()
-PAGES_OF_REPORTS = {f"page of {name}": name for name in makers()}
-
-
-def text_of(name):
-    return TEXTS[name] if name in TEXTS else shown(page(PAGES_OF_REPORTS[name]))
 
 
 def found(text, patterns):
@@ -102,14 +89,14 @@ def found(text, patterns):
             yield f"{line}: {text[max(0, match.start() - 30) : match.end() + 20]!r}: {instead}"
 
 
-@pytest.mark.parametrize("name", [*TEXTS, *PAGES_OF_REPORTS])
+@pytest.mark.parametrize("name", TEXTS)
 def test_words_are_those_of_the_field(name):
-    assert list(found(text_of(name), PRIVATE)) == []
+    assert list(found(TEXTS[name], PRIVATE)) == []
 
 
-@pytest.mark.parametrize("name", [name for name in [*TEXTS, *PAGES_OF_REPORTS] if "bigquery" not in name])
+@pytest.mark.parametrize("name", [name for name in TEXTS if "bigquery" not in name])
 def test_numbers_have_one_form(name):
-    assert list(found(text_of(name), NUMBERS)) == []
+    assert list(found(TEXTS[name], NUMBERS)) == []
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

@@ -12,7 +12,8 @@ from brimful.errors import MeasureError
 from brimful.managed import Place
 from brimful.measurers.base import Description, InvalidTrialError, TrialOutput
 from brimful.policies import Policies
-from brimful.records import SCHEMA, BisectionPlan, MeasurerFacts, Run, Version, collect
+from brimful.records import BisectionPlan, Version, collect
+from support import invented
 
 QUICK = {"pairs": 4, "trial_s": 0.1}
 
@@ -101,15 +102,9 @@ def invented_run(directory, bench=None, builds=13, **options):
         first_load=2e5,
         **options,
     )
-    run = Run(
-        schema=SCHEMA,
-        run_id="20210526T0756",
-        started="2021-05-26T07:56:00+00:00",
-        tool={"name": "brimful", "version": "0.1.0"},
-        command=["brimful"],
-        host={"cpu_model": "i7-4770", "kernel": "5.12"},
-        subject="bisection",
-        measurer=MeasurerFacts(spec="cmd:{dir}/measure"),
+    run = invented(
+        "bisection",
+        "cmd:{dir}/measure",
         bisection=plan,
     )
     bench = bench or Builds(levels(builds, (8, 0.95)), unmakable=[6])

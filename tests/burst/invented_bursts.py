@@ -1,6 +1,7 @@
 """A run on back-to-back frames that nobody measured."""
 
-from brimful.records import SCHEMA, Burst, BurstPlan, BurstTest, End, MeasurerFacts, Run, Trial, Warning, collect
+from brimful.records import Burst, BurstPlan, BurstTest, End, Trial, Warning, collect
+from support import invented
 
 
 def trial(seq, test, burst, lost):
@@ -10,15 +11,9 @@ def trial(seq, test, burst, lost):
 
 def invented_run(directory):
     """Two tests of six bursts."""
-    run = Run(
-        schema=SCHEMA,
-        run_id="20210526T0756",
-        started="2021-05-26T07:56:00+00:00",
-        tool={"name": "brimful", "version": "0.1.0"},
-        command=["brimful"],
-        host={"cpu_model": "i7-4770", "kernel": "5.12"},
-        subject="burst",
-        measurer=MeasurerFacts("tester:eth1,eth2"),
+    run = invented(
+        "burst",
+        "tester:eth1,eth2",
         burst=BurstPlan(1e6, 2, 40_000, attempts=2, throughput=0.8e6, throughput_run="x", throughput_goal="throughput"),
         device={"name": "switch"},
         traffic={"frame_size": 64, "direction": "uni"},

@@ -22,6 +22,13 @@ KINDS = [kind for size in range(1, len(TABLES) + 1) for kind in itertools.combin
 """What a site can have."""
 PAIRS = [pair for pair in itertools.combinations_with_replacement(KINDS, 2) if set(pair) != {("traces",)}]
 """Of two sites. A store of traces alone is refused as empty."""
+CASES = [
+    # A pair is quick in one mode, whose neighbours are quick in the other.
+    pytest.param(kinds, mode, marks=[] if (pair + place) % 2 else [pytest.mark.slow], id=f"{named}-{mode.value}")
+    for pair, kinds in enumerate(PAIRS)
+    for named in [" and ".join("+".join(kind) for kind in kinds)]
+    for place, mode in enumerate(Mode)
+]
 NOON = datetime.datetime.combine(written.FIRST_DAY, datetime.time(12))
 TRACE = {
     "test_id": "a",
@@ -43,12 +50,7 @@ def whole(tmp_path_factory):
     return store
 
 
-@pytest.mark.parametrize("mode", list(Mode), ids=lambda mode: mode.value)
-@pytest.mark.parametrize(
-    "kinds",
-    PAIRS,
-    ids=lambda kinds: " and ".join("+".join(kind) for kind in kinds),
-)
+@pytest.mark.parametrize(("kinds", "mode"), CASES)
 def test_a_report_says_what_there_is(whole, tmp_path, kinds, mode):
     store = type(whole)(tmp_path / "store")
     shutil.copytree(whole.path, store.path)

@@ -28,11 +28,6 @@ def lines_of(written):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_solutions_equal_those_of_the_reference(name):
-    assert lines_of(text.render_solutions(published(name))) == lines_of(expected(name)["text_solutions"])
-
-
-@pytest.mark.parametrize("name", NAMES)
 def test_whole_text_equals_that_of_the_reference_from_the_graphs_on(name):
     ours, reference = (lines_of(written) for written in (text.render(published(name)), expected_text(name)))
     assert ours[ours.index(GRAPHS) :] == reference[reference.index(GRAPHS) :]
@@ -103,7 +98,7 @@ def test_unsolved_device(snapshot):
 
 def test_no_data_at_all(snapshot):
     device = record(run=invented_run(device={}, source={}, tool={}))
-    assert text.render(device) + text.render_summary(device) + text.render_solutions(device) == snapshot
+    assert text.render(device) + text.render_summary(device) == snapshot
 
 
 def test_table(snapshot):
@@ -134,21 +129,21 @@ def test_equal_neighbours_share_a_body():
         run=invented_run(),
         solutions=[solution("naive"), solution("bandwidth"), solution("isolation", 0.5), solution("rlat-99-q1")],
     )
-    written = text.render_solutions(device)
+    written = text.render(device)
     assert "[naive    ] vrate=75-100, rpct=99, wpct=99\n[bandwidth] aMOF=max-vrate\n  info: scale=70.00%" in written
     assert written.count("  info: ") == 3
 
 
 def test_intervals_of_rules_with_one_answer_are_told_apart():
     shared = record(run=invented_run(), solutions=[solution(name, 0.7, (0.6, 0.75)) for name in ("naive", "bandwidth")])
-    assert text.render_solutions(shared).endswith("  interval: 60.0%-75.0% of the base model (95 %)\n")
+    assert text.render(shared).endswith("  interval: 60.0%-75.0% of the base model (95 %)\n")
     differing = record(run=invented_run(), solutions=[solution("naive", 0.7), solution("bandwidth", 0.7, (0.6, 0.75))])
-    assert "  interval (bandwidth): 60.0%-75.0% of the base model (95 %)\n" in text.render_solutions(differing)
+    assert "  interval (bandwidth): 60.0%-75.0% of the base model (95 %)\n" in text.render(differing)
 
 
 def test_what_was_never_measured_is_no_zero():
     device = record(run=invented_run(), solutions=[solution("naive", 1.0, info={})])
-    written = text.render_solutions(device)
+    written = text.render(device)
     assert "MOF=- aMOF=- aMOF-delta=- isol-05=-" in written
     assert "  rlat: 50-mean=    - " in written
 

@@ -11,7 +11,8 @@ from brimful.paired.beds import OwnBeds
 from brimful.paired.loop import PairedLoop
 from brimful.paired.manager import PairedRequest, run_comparison
 from brimful.policies import Policies
-from brimful.records import SCHEMA, MeasurerFacts, PairedDevice, PairedPlan, Run, collect
+from brimful.records import PairedDevice, PairedPlan, collect
+from support import invented
 
 
 def request(*specs, **options):
@@ -89,15 +90,9 @@ def invented_run(directory):
     """Two devices against a first one and its control, in a drift that all share."""
     devices = [*PLAN.devices, PairedDevice(name="A again", spec=PLAN.devices[0].spec)]
     plan = msgspec.structs.replace(PLAN, devices=devices, control=True)
-    run = Run(
-        schema=SCHEMA,
-        run_id="20210526T0756",
-        started="2021-05-26T07:56:00+00:00",
-        tool={"name": "brimful", "version": "0.1.0"},
-        command=["brimful"],
-        host={"cpu_model": "i7-4770", "kernel": "5.12"},
-        subject="comparison",
-        measurer=MeasurerFacts(spec=plan.devices[0].spec),
+    run = invented(
+        "comparison",
+        plan.devices[0].spec,
         paired=plan,
         traffic={"frame_size": 64, "direction": "bi"},
     )

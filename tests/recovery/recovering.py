@@ -2,8 +2,9 @@
 
 from brimful.measurers.base import Description, TrialOutput
 from brimful.policies import Policies
-from brimful.records import SCHEMA, MeasurerFacts, RecoveryPlan, Run, collect
+from brimful.records import RecoveryPlan, collect
 from brimful.recovery.loop import RecoveryLoop
+from support import invented
 
 PLAN = RecoveryPlan(of="overload", rounds=2, load=1.1e6, duration_s=1.0, load_after=5.5e5, limit_s=20.0)
 
@@ -38,15 +39,9 @@ class Recovering:
 
 def invented_run(directory):
     """Two rounds of an overload."""
-    run = Run(
-        schema=SCHEMA,
-        run_id="20210526T0756",
-        started="2021-05-26T07:56:00+00:00",
-        tool={"name": "brimful", "version": "0.1.0"},
-        command=["brimful"],
-        host={"cpu_model": "i7-4770", "kernel": "5.12"},
-        subject="recovery",
-        measurer=MeasurerFacts("tester:eth1,eth2"),
+    run = invented(
+        "recovery",
+        "tester:eth1,eth2",
         recovery=PLAN,
         device={"name": "switch"},
         traffic={"frame_size": 64, "direction": "uni"},

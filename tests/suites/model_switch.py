@@ -3,8 +3,9 @@
 from brimful.measurers.base import Description
 from brimful.measurers.stations import BROADCAST, Exchange, Received, Sent
 from brimful.policies import Policies
-from brimful.records import SCHEMA, MeasurerFacts, Run, SwitchingPlan, collect
+from brimful.records import SwitchingPlan, collect
 from brimful.switching.loop import SwitchingLoop
+from support import invented
 
 
 def invented_run(directory):
@@ -19,15 +20,9 @@ def invented_run(directory):
         most=64,
         forgets=switch.forgets,
     )
-    run = Run(
-        schema=SCHEMA,
-        run_id="20210526T0756",
-        started="2021-05-26T07:56:00+00:00",
-        tool={"name": "brimful", "version": "0.1.0"},
-        command=["brimful"],
-        host={"cpu_model": "i7-4770", "kernel": "5.12"},
-        subject="switching",
-        measurer=MeasurerFacts("tester:p1,p2,p3"),
+    run = invented(
+        "switching",
+        "tester:p1,p2,p3",
         switching=plan,
         device={"name": "switch"},
     )

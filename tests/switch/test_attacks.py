@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from brimful.lab.switch import find_switch
-from support import wire_lab
 
 RULES = "in_port=1,actions=output:2\nin_port=2,actions=output:1\nin_port=3,actions=output:1\n"
 LENGTHS = """
@@ -25,12 +24,6 @@ for length in (14, 15, 59, 60, 61, 1514, most):
     sender.send(frame)
     assert receiver.recv(65536) == frame.ljust(60, b"\\0"), length
 """
-
-
-@pytest.fixture
-def lab():
-    with wire_lab() as lab:
-        yield lab
 
 
 def link(lab, *words):

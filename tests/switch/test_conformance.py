@@ -50,13 +50,30 @@ def assert_all_pass(cases, version="1.3", longest_s=LONGEST_S):
     assert result["counts"] == {name: [count, count] for name, (_, count) in result["counts"].items()}
 
 
-# The tables alone play them, and the loads below, in the tests of the crates.
+def written(directory, categories, first=None):
+    """Write cases where they are played from; of loads, which take seconds each, a third from the first on.
+
+    All of them are played where BRIMFUL_ALL_CASES is set, or by the tables alone in the tests of the crates.
+    """
+    for category, cases in categories.items():
+        (directory / category).mkdir()
+        is_parted = category in LOADS and first is not None and "BRIMFUL_ALL_CASES" not in os.environ
+        chosen = cases[first::3] if is_parted else cases
+        (directory / category / "cases.json").write_text(json.dumps(chosen))
+    return directory
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(LONGEST_S)
-def test_published_cases_pass():
+def test_published_cases_pass(tmp_path):
     if not CASES.is_dir():
         pytest.skip("the published cases are not in ../shared nor in BRIMFUL_SHARED")
-    assert_all_pass(CASES)
+    categories = {
+        directory.name: [case for path in sorted(directory.glob("*.json")) for case in json.loads(path.read_text())]
+        for directory in CASES.iterdir()
+        if directory.is_dir()
+    }
+    assert_all_pass(written(tmp_path, categories, first=1))
 
 
 @pytest.mark.slow
@@ -68,40 +85,31 @@ def test_published_cases_of_version_1_4_pass(tmp_path):
     made = subprocess.run([OS_KEN, HERE / "clients" / "suite.py", "1.4"], capture_output=True, check=True)
     categories = json.loads(made.stdout)
     assert {name: len(cases) for name, cases in categories.items()} == PUBLISHED
-    for category, cases in categories.items():
-        directory = tmp_path / category
-        directory.mkdir()
-        # Each load takes seconds: a third of them is played, and all of them where BRIMFUL_ALL_CASES is set.
-        every = 3 if category in LOADS and "BRIMFUL_ALL_CASES" not in os.environ else 1
-        (directory / "cases.json").write_text(json.dumps(cases[::every]))
-    assert_all_pass(tmp_path, "1.4", 2 * LONGEST_S)
+    assert_all_pass(written(tmp_path, categories, first=0), "1.4", 2 * LONGEST_S)
 
 
 @pytest.mark.parametrize("version", ["1.3", "1.4"])
 @pytest.mark.timeout(LONGEST_S)
 def test_cases_made_from_the_specification_pass(tmp_path, version):
     made = subprocess.run([sys.executable, HERE / "made_cases.py"], capture_output=True, check=True)
-    for category, cases in json.loads(made.stdout).items():
-        directory = tmp_path / category
-        directory.mkdir()
-        # Loads are played by the tables alone, whose clock is the test's; so are meters of one packet a second.
-        timeless = [
+    # Loads are played by the tables alone, whose clock is the test's; so are meters of one packet a second.
+    timeless = {
+        category: [
             case for case in cases if not {"OFPMeterMod"} & {key for one in case["messages"] for key in one["json"]}
         ]
-        # Other ones than those of the other version.
-        chosen = timeless[::EVERY] if version == "1.3" else timeless[EVERY // 2 :: EVERY]
-        (directory / "cases.json").write_text(json.dumps(chosen))
-    assert_all_pass(tmp_path, version)
+        for category, cases in json.loads(made.stdout).items()
+    }
+    # Other ones than those of the other version.
+    first = 0 if version == "1.3" else EVERY // 2
+    chosen = {category: cases[first::EVERY] for category, cases in timeless.items()}
+    assert_all_pass(written(tmp_path, chosen), version)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(LONGEST_S)
 def test_loads_leave_at_the_rates_of_meters_and_groups(tmp_path):
     made = subprocess.run([sys.executable, HERE / "made_cases.py", "loads"], capture_output=True, check=True)
-    directory = tmp_path / "loads"
-    directory.mkdir()
-    (directory / "cases.json").write_text(json.dumps(json.loads(made.stdout)["loads"]))
-    assert_all_pass(tmp_path)
+    assert_all_pass(written(tmp_path, {"loads": json.loads(made.stdout)["loads"]}))
 
 
 def test_each_error_comes_as_the_specification_has_it():

@@ -5,10 +5,9 @@ import subprocess
 import time
 
 import pytest
-from brimful.lab.namespaces import permitted
 from brimful.lab.switch import find_switch
 from brimful.switch import ask
-from hosts import PLAIN, PYTHON, SET_GRO, SET_GSO, SET_TSO, TAGGED, open_bed, rewriting, switch, wait_until
+from hosts import PLAIN, PYTHON, SET_GRO, SET_GSO, SET_TSO, TAGGED, rewriting, switch, wait_until
 
 BACK_ENDS = ["packet", "packet-blocks", "xdp-native", "xdp-generic"]
 ADDRESSES = {4: ("10.9.0.", "10.9.0.1"), 6: ("fd00::", "fd00::1")}
@@ -19,15 +18,6 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as own:
     for _ in range(3):
         own.sendto(bytes(1472), ("10.9.0.2", 9))
 """
-
-
-@pytest.fixture
-def bed():
-    reason = permitted()
-    if reason is not None:
-        pytest.skip(reason)
-    with open_bed() as bed:
-        yield bed
 
 
 def started(bed, directory, table, back_end, **arguments):

@@ -3,8 +3,7 @@
 import subprocess
 
 import pytest
-from brimful.lab.namespaces import permitted
-from hosts import PLAIN, PYTHON, open_bed, switch, wait_until
+from hosts import PLAIN, PYTHON, switch, wait_until
 
 PORTS = ["--port=1=other", "--port=2=s2"]
 PACKET = ["packet", "packet-blocks"]
@@ -25,15 +24,6 @@ with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as own:
     for _ in range(3):
         own.send(bytes.fromhex("020000000001" "020000000002" "88b5") + bytes(60))
 """
-
-
-@pytest.fixture
-def bed():
-    reason = permitted()
-    if reason is not None:
-        pytest.skip(reason)
-    with open_bed() as bed:
-        yield bed
 
 
 def add_macvlan(bed, mode):

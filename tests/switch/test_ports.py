@@ -12,11 +12,10 @@ from pathlib import Path
 import pytest
 from brimful.cli.switch import switch as command
 from brimful.errors import MeasureError, UsageError
-from brimful.lab.namespaces import permitted
 from brimful.lab.switch import find_switch
 from brimful.switch import ask, capture_to, read_frame
 from click.testing import CliRunner
-from hosts import PLAIN, PYTHON, open_bed, switch, wait_until
+from hosts import PLAIN, PYTHON, switch, wait_until
 
 BACK_ENDS = ["packet", "packet-blocks", "xdp-native", "xdp-generic"]
 DATAGRAMS = 1500
@@ -45,15 +44,6 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as own:
         time.sleep(0.001)
 """
 MAIN = "import sys; sys.argv[0] = 'brimful'; from brimful.cli import main; sys.exit(main())"
-
-
-@pytest.fixture
-def bed():
-    reason = permitted()
-    if reason is not None:
-        pytest.skip(reason)
-    with open_bed() as bed:
-        yield bed
 
 
 def run(*arguments):

@@ -7,15 +7,8 @@ from pathlib import Path
 
 import pytest
 from brimful.lab.switch import FORWARDING, find_switch
-from support import wire_lab
 
 QUEUES = 3
-
-
-@pytest.fixture
-def lab():
-    with wire_lab() as lab:
-        yield lab
 
 
 def join(lab, near, far):

@@ -11,7 +11,6 @@ import time
 import pytest
 from brimful.lab.switch import find_switch
 from brimful.switch import ask
-from support import wire_lab
 
 LONGEST_S = 60
 PLACE = "tcp:127.0.0.1:6653"
@@ -36,12 +35,6 @@ try:
 except (ssl.SSLError, ConnectionError):
     print("refused")
 """
-
-
-@pytest.fixture
-def lab():
-    with wire_lab() as lab:
-        yield lab
 
 
 @contextlib.contextmanager

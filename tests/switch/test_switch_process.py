@@ -8,15 +8,8 @@ import time
 import pytest
 from brimful.lab.switch import find_switch
 from brimful.switch import ask
-from support import wire_lab
 
 SCRAPE = "import urllib.request; print(urllib.request.urlopen('http://127.0.0.1:9119/metrics').read().decode())"
-
-
-@pytest.fixture
-def lab():
-    with wire_lab() as lab:
-        yield lab
 
 
 def wait_for(condition):

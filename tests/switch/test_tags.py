@@ -5,8 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from brimful.lab.namespaces import permitted
-from hosts import PLAIN, PYTHON, open_bed, switch, wait_until
+from hosts import PLAIN, PYTHON, switch, wait_until
 from support import ROOT
 
 XDP = ["xdp-native", "xdp-generic"]
@@ -37,15 +36,6 @@ with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as own:
     for _ in range(3):
         own.send(bytes.fromhex("020000000002" "020000000001" "8100" "0007" "88b5") + bytes(60))
 """
-
-
-@pytest.fixture
-def bed():
-    reason = permitted()
-    if reason is not None:
-        pytest.skip(reason)
-    with open_bed() as bed:
-        yield bed
 
 
 def takes_tags_off(bed, name):

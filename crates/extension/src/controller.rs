@@ -4,6 +4,10 @@ use pyo3::prelude::*;
 
 use crate::exchange::{GoalResultText, problem, value_error};
 
+/// A trial: its load and seconds; units intended, sent and lost; effective seconds; whether it was stopped early; the
+/// 99th percentile of the delay in seconds.
+pub(crate) type Measured = (f64, f64, u64, u64, u64, Option<f64>, bool, Option<f64>);
+
 /// The strategies by name.
 #[pyfunction]
 pub(crate) fn strategies() -> Vec<&'static str> {
@@ -39,29 +43,8 @@ impl PyController {
         }
     }
 
-    #[pyo3(signature = (load, duration_s, intended, sent, lost, effective_duration_s=None, stopped_early=false, delay_p99_s=None))]
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "the fields of a trial, one by one, cross the boundary"
-    )]
-    fn record(
-        &mut self,
-        load: f64,
-        duration_s: f64,
-        intended: u64,
-        sent: u64,
-        lost: u64,
-        effective_duration_s: Option<f64>,
-        stopped_early: bool,
-        delay_p99_s: Option<f64>,
-    ) -> PyResult<()> {
-        self.controller.record(trial_result(
-            (load, duration_s),
-            (intended, sent, lost),
-            effective_duration_s,
-            stopped_early,
-            delay_p99_s,
-        )?);
+    fn record(&mut self, trial: Measured) -> PyResult<()> {
+        self.controller.record(trial_result(trial)?);
         Ok(())
     }
 
@@ -103,11 +86,7 @@ impl PyController {
 
 /// Reads a trial: load and seconds asked for; intended, sent and lost units; and what else is known of it.
 pub(crate) fn trial_result(
-    (load, duration_s): (f64, f64),
-    (intended, sent, lost): (u64, u64, u64),
-    effective_duration_s: Option<f64>,
-    stopped_early: bool,
-    delay_p99_s: Option<f64>,
+    (load, duration_s, intended, sent, lost, effective_duration_s, stopped_early, delay_p99_s): Measured,
 ) -> PyResult<TrialResult> {
     let seconds = |value| Nanoseconds::from_seconds(value).map_err(value_error);
     Ok(TrialResult {

@@ -2,7 +2,7 @@ use brimful_search::{GoalResult, Problem, TrialLog};
 use brimful_trial::Load;
 use pyo3::prelude::*;
 
-use crate::controller::{loads_of, results_text, stop_reason, trial_result};
+use crate::controller::{Measured, loads_of, results_text, stop_reason, trial_result};
 use crate::exchange::{AssessmentText, problem, value_error};
 
 /// The trials of a search, classified; no more are asked for.
@@ -23,29 +23,8 @@ impl PyTrialLog {
         })
     }
 
-    #[pyo3(signature = (load, duration_s, intended, sent, lost, effective_duration_s=None, stopped_early=false, delay_p99_s=None))]
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "the fields of a trial, one by one, cross the boundary"
-    )]
-    fn record(
-        &mut self,
-        load: f64,
-        duration_s: f64,
-        intended: u64,
-        sent: u64,
-        lost: u64,
-        effective_duration_s: Option<f64>,
-        stopped_early: bool,
-        delay_p99_s: Option<f64>,
-    ) -> PyResult<()> {
-        self.log.add(trial_result(
-            (load, duration_s),
-            (intended, sent, lost),
-            effective_duration_s,
-            stopped_early,
-            delay_p99_s,
-        )?);
+    fn record(&mut self, trial: Measured) -> PyResult<()> {
+        self.log.add(trial_result(trial)?);
         Ok(())
     }
 

@@ -55,7 +55,7 @@ Examples:
     cls=LazyGroup,
     places=_COMMANDS,
     epilog=_EXAMPLES,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
 )
 @click.version_option(package_name="brimful", message="brimful %(version)s")
 def group() -> None:

@@ -72,41 +72,21 @@ _DOING = {
     help="Shell command that makes a build, {version} or in {dir}; with one test bed, it makes it active too.",
 )
 @click.option(
-    "--prepare-limit",
-    metavar="TIME",
-    callback=values.seconds,
-    default="30m",
-    show_default=True,
-    help="A command of --prepare that takes longer has failed.",
+    "--prepare-limit", type=values.SECONDS, default="30m", help="A command of --prepare that takes longer has failed."
 )
 @click.option(
     "--confidence",
-    metavar="RATIO",
-    callback=values.ratio,
+    type=values.RATIO,
     default="95%",
-    show_default=True,
     help="A build is named when it changed something with this probability.",
 )
-@click.option(
-    "--tolerance",
-    metavar="RATIO",
-    callback=values.small_ratio,
-    default="1%",
-    show_default=True,
-    help="A change of less is none.",
-)
-@click.option(
-    "--pairs", type=click.IntRange(2, 10_000), default=20, show_default=True, help="Pairs of trials in each visit."
-)
-@click.option(
-    "--trial", metavar="TIME", callback=values.seconds, default="500ms", show_default=True, help="Length of each trial."
-)
-@click.option(
-    "--most-visits", type=click.IntRange(6), default=200, show_default=True, help="End with a range after this many."
-)
-@click.option("--budget", metavar="TIME", callback=values.seconds, help="End with a range after this time.")
+@click.option("--tolerance", type=values.SMALL_RATIO, default="1%", help="A change of less is none.")
+@click.option("--pairs", type=click.IntRange(2, 10_000), default=20, help="Pairs of trials in each visit.")
+@click.option("--trial", type=values.SECONDS, default="500ms", help="Length of each trial.")
+@click.option("--most-visits", type=click.IntRange(6), default=200, help="End with a range after this many.")
+@click.option("--budget", type=values.SECONDS, help="End with a range after this time.")
 @click.option("--max-load", metavar="LOAD", help="Offer no more than this. Default: what the tester can.")
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="What the order is drawn from.")
+@click.option("--seed", type=click.IntRange(0), default=1, help="What the order is drawn from.")
 @values.failure_options("fail or retry:N")
 @traffic_options
 @values.record_options

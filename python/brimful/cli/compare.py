@@ -50,8 +50,7 @@ class _AgainstCommand(BedCommand):
 @click.option("--against", type=RUN, multiple=True, metavar="RUN...", help="The runs of the baseline.")
 @click.option(
     "--tolerance",
-    metavar="RATIO",
-    callback=values.small_ratio,
+    type=values.SMALL_RATIO,
     help="Relative difference to ignore. Default: of runs 1%, of one on each side none; of devices 2%.",
 )
 @click.option(
@@ -64,8 +63,7 @@ class _AgainstCommand(BedCommand):
 @click.option(
     "--detect",
     "loss",
-    metavar="RATIO",
-    callback=values.small_ratio,
+    type=values.SMALL_RATIO,
     help="Exit with code 4 unless a loss of this size would have been seen.",
 )
 @junit_option("compare", "value, or verdict")

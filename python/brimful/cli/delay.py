@@ -49,18 +49,9 @@ if TYPE_CHECKING:
 @click.option("--of", "of_run", type=values.RUN, metavar="RUN", help="A run that found a throughput, or latest.")
 @click.option("--at", "shares", metavar="SHARE,...", help="Measure at these shares of it: 10%,50%,90%.")
 @click.option("--goal", metavar="NAME", help="The goal of RUN whose throughput it is. Default: the first.")
-@click.option(
-    "--rounds", type=click.IntRange(1, 1000), default=10, show_default=True, help="Trials at each load and path."
-)
-@click.option(
-    "--trial", metavar="TIME", callback=values.seconds, default="1s", show_default=True, help="Length of each trial."
-)
-@click.option(
-    "--warm-up",
-    metavar="TIME",
-    callback=values.seconds,
-    help="Before the first trial, one on each path that is not counted.",
-)
+@click.option("--rounds", type=click.IntRange(1, 1000), default=10, help="Trials at each load and path.")
+@click.option("--trial", type=values.SECONDS, default="1s", help="Length of each trial.")
+@click.option("--warm-up", type=values.SECONDS, help="Before the first trial, one on each path that is not counted.")
 @values.failure_options("fail or retry:N")
 @traffic_options
 @values.record_options

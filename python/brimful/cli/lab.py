@@ -25,14 +25,11 @@ _DEVICE = click.argument("device", metavar="DEVICE[,KEY=VALUE...]")
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, one object per line.")
 
 
-_IP = click.option(
-    "--ip", type=click.Choice(["4", "6"]), default="4", show_default=True, help="IP version that the router routes."
-)
+_IP = click.option("--ip", type=click.Choice(["4", "6"]), default="4", help="IP version that the router routes.")
 _MTU = click.option(
     "--mtu",
     type=click.IntRange(DEFAULT_MTU, LARGEST_MTU),
     default=DEFAULT_MTU,
-    show_default=True,
     help="MTU of every link: the longest frame less 18 bytes.",
 )
 

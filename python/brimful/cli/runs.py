@@ -94,16 +94,15 @@ def _listed(path: Path, known: Entry | None) -> Listed:
         )
     try:
         file = read_run(path)
-        row = subject_of(file.run, where=str(file.path))
+        return Listed(
+            path=str(path),
+            started=file.run.started,
+            subject=subject_of(file.run, where=str(file.path)).name,
+            what=file.run.measured,
+            result=_state(file) or result_of(file),
+        )
     except BrimfulError as error:
         return Listed(path=str(path), problem=str(error))
-    return Listed(
-        path=str(path),
-        started=file.run.started,
-        subject=row.name,
-        what=file.run.measured,
-        result=_state(file) or result_of(file),
-    )
 
 
 def _values(run: Listed) -> list[Value]:

@@ -95,30 +95,16 @@ class _SearchCommand(BedCommand, GroupedCommand):
     metavar="SIZE,...",
     help="A campaign: a search for each frame size, like 64,512,1518,imix, or IO size of a disk, like 4k,64k.",
 )
-@click.option(
-    "--repeat",
-    "repeats",
-    type=click.IntRange(1, 1000),
-    default=1,
-    show_default=True,
-    help="A campaign: every search N times.",
-)
+@click.option("--repeat", "repeats", type=click.IntRange(1, 1000), default=1, help="A campaign: every search N times.")
 @click.option("--no-shared-guesses", is_flag=True, help="Start no search from results of earlier ones.")
 @click.option(
-    "--shard",
-    metavar="PART/PARTS",
-    help="Measure a part, like 3/10; `brimful merge` makes one record of the parts.",
+    "--shard", metavar="PART/PARTS", help="Measure a part, like 3/10; `brimful merge` makes one record of the parts."
 )
-@click.option(
-    "--times-of",
-    type=values.RUN,
-    help="Parts that take equally long by the times of this campaign.",
-)
+@click.option("--times-of", type=values.RUN, help="Parts that take equally long by the times of this campaign.")
 @click.option(
     "--find",
     type=click.Choice(["throughput", "burst", "recovery", "loss"]),
     default="throughput",
-    show_default=True,
     help="Loads; the longest burst without loss (RFC 2544 section 26.4); how long frames are lost after an overload or"
     " a reset (26.5, 26.6); or how much is lost at each load (26.3).",
 )
@@ -147,17 +133,15 @@ class _SearchCommand(BedCommand, GroupedCommand):
 @click.option("--hint", metavar="LOAD|RUN", help="Begin near this load, or near the result of this run.")
 @click.option(
     "--budget",
-    metavar="TIME",
-    callback=values.seconds,
+    type=values.SECONDS,
     help="Stop each search after this time, set-up included, with the bounds found so far: 5m.",
 )
-@click.option("--early-termination/--no-early-termination", help="End trials early when their outcome is certain.")
 @click.option(
-    "--warm-up",
-    metavar="TIME",
-    callback=values.seconds,
-    help="Before the search, a trial at max load that is not counted.",
+    "--early-termination/--no-early-termination",
+    show_default=False,
+    help="End trials early when their outcome is certain.",
 )
+@click.option("--warm-up", type=values.SECONDS, help="Before the search, a trial at max load that is not counted.")
 @values.failure_options("fail, retry:N or loss")
 @click.option("--no-calibrate", is_flag=True, help="Do not measure the tester's own ceiling first.")
 @traffic_options

@@ -10,8 +10,8 @@ from brimful.throughput.strategies import table_2018, table_2024
 
 
 @click.command("compare-strategies")
-@click.option("--seeds", type=click.IntRange(2, 100_000), default=50, show_default=True, help="Searches a figure.")
-@click.option("--first-seed", type=click.IntRange(0), default=1, show_default=True)
+@click.option("--seeds", type=click.IntRange(2, 100_000), default=50, help="Searches a figure.")
+@click.option("--first-seed", type=click.IntRange(0), default=1)
 @click.option(
     "--kind",
     "kinds",

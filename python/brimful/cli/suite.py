@@ -129,11 +129,7 @@ def carry_out(suite_of: Callable[[Callable[[str], None]], Suite], options: dict[
     "1024,1280,1518; with --ip 6 from 84, with --vlan 4 bytes more at both ends.",
 )
 @click.option(
-    "--tests",
-    metavar="TEST,...",
-    default=",".join(TESTS),
-    show_default=True,
-    help="The tests of section 26 to make at each size.",
+    "--tests", metavar="TEST,...", default=",".join(TESTS), help="The tests of section 26 to make at each size."
 )
 @click.option(
     "--modifier",

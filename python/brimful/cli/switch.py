@@ -26,9 +26,7 @@ def switch() -> None:
 @switch.command()
 @CONTROL
 @NAME
-@click.option(
-    "--table", type=click.IntRange(0, 253), default=0, show_default=True, help="Table for the entries of a .tab file."
-)
+@click.option("--table", type=click.IntRange(0, 253), default=0, help="Table for the entries of a .tab file.")
 @click.option("--add", is_flag=True, help="Keep the existing entries.")
 @click.argument("file", type=_FILE)
 def load(control: Path, switch: str | None, table: int, add: bool, file: Path) -> None:
@@ -71,7 +69,7 @@ def dump(control: Path, switch: str | None, tab: bool, counters: bool) -> None:
 @CONTROL
 @NAME
 @click.option("--capture", type=_FILE, metavar="PCAP", help="Take the frame from a capture file; MATCH gives in_port.")
-@click.option("--frame", type=click.IntRange(min=1), default=1, show_default=True, help="Which frame of the file.")
+@click.option("--frame", type=click.IntRange(min=1), default=1, help="Which frame of the file.")
 @click.option("--hex", "as_hex", is_flag=True, help="Also print the bytes of what leaves.")
 @click.argument("match")
 def trace(control: Path, switch: str | None, capture: Path | None, frame: int, as_hex: bool, match: str) -> None:
@@ -113,10 +111,8 @@ def status(control: Path, as_json: bool) -> None:
 
 @switch.command()
 @click.option("--name", help="Which table of the specification; the first by default.")
-@click.option(
-    "--seed", type=click.IntRange(0, 2**64 - 1), default=1, show_default=True, help="Seed of the random values."
-)
-@click.option("--syntax", type=click.Choice(["tab", "ovs"]), default="tab", show_default=True, help="What to write.")
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=1, help="Seed of the random values.")
+@click.option("--syntax", type=click.Choice(["tab", "ovs"]), default="tab", help="What to write.")
 @click.argument("specification", type=_FILE)
 def genflow(name: str | None, seed: int, syntax: str, specification: Path) -> None:
     """Print a synthetic flow table, always the same for a seed.

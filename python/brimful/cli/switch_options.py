@@ -10,7 +10,6 @@ CONTROL = click.option(
     "--control",
     type=click.Path(path_type=Path),
     default=Path("/run/brimful-switchd.sock"),
-    show_default=True,
     metavar="SOCKET",
     help="Control socket of the running brimful-switchd.",
 )

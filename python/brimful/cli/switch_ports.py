@@ -25,24 +25,18 @@ def port() -> None:
 @CONTROL
 @NAME
 @click.option(
-    "--back-end",
-    type=click.Choice(_BACK_ENDS),
-    default="packet",
-    show_default=True,
-    help="How frames get into and out of the kernel.",
+    "--back-end", type=click.Choice(_BACK_ENDS), default="packet", help="How frames get into and out of the kernel."
 )
 @click.option(
     "--max-frame-len",
     type=click.IntRange(60, 16380),
     default=1514,
-    show_default=True,
     help="Longest frame in bytes, without check sequence and one tag.",
 )
 @click.option(
     "--speed-bps",
     type=click.IntRange(1, 10**13),
     default=10**10,
-    show_default=True,
     help="Its speed in bit/s; the rates of its queues are fractions of it.",
 )
 @click.argument("ports", nargs=-1, required=True, metavar="NUMBER=INTERFACE...")
@@ -134,7 +128,12 @@ def mirror(control: Path, switch: str | None, output: str, ports: tuple[str, ...
     help="Capture file to write (pcapng); - for standard output, as for `tcpdump -r -`.",
 )
 @click.option(
-    "--filter", "expression", default="", metavar="MATCH", help="Only frames with this match, such as tcp,tp_dst=80."
+    "--filter",
+    "expression",
+    default="",
+    show_default=False,
+    metavar="MATCH",
+    help="Only frames with this match, such as tcp,tp_dst=80.",
 )
 @click.option("--count", type=click.IntRange(1), help="End after this number of frames.")
 @click.option("--seconds", type=click.FloatRange(min=0, min_open=True), help="End after this time.")

@@ -32,22 +32,20 @@ from brimful.throughput.manager import SearchRequest
     help="Three ports or more of the switch, lab:DEVICE,ports=N or tester:PORT,PORT,PORT: the first sends test frames,"
     " addresses are learned at the second, the others watch for floods.",
 )
-@click.option("--sizes", metavar="BYTES,...", default=",".join(SIZES), show_default=True, help="Frame sizes with FCS.")
+@click.option("--sizes", metavar="BYTES,...", default=",".join(SIZES), help="Frame sizes with FCS.")
 @click.option(
     "--tests",
     metavar="TEST,...",
     help=f"The tests to make. Default: of {', '.join(TESTS)} those that the ports are enough for.",
 )
-@click.option("--rate", callback=values.load, metavar="LOAD", help="Of test frames, and of learning in section 5.7.")
+@click.option("--rate", type=values.LOAD, help="Of test frames, and of learning in section 5.7.")
 @click.option(
     "--max-addresses", type=click.IntRange(1, MOST), metavar="N", help="The most that are learned in a trial."
 )
 @click.option(
     "--ageing",
-    callback=values.seconds,
+    type=values.SECONDS,
     default="310s",
-    show_default=True,
-    metavar="TIME",
     help="Silence before each trial that learns: longer than the ageing time of the device.",
 )
 @click.option(

@@ -41,18 +41,10 @@ _OPTIONS = (
         " sender's load, like flows:1>2,3>2=50%. Default: pairs.",
     ),
     click.option(
-        "--port-shares",
-        metavar="SHARES",
-        help="What each port sends of the load, like 100%/20%. Default: all of it.",
+        "--port-shares", metavar="SHARES", help="What each port sends of the load, like 100%/20%. Default: all of it."
     ),
     click.option("--vlan", type=click.IntRange(1, 4094), help="VLAN of all frames."),
-    click.option(
-        "--ip",
-        type=click.Choice(["4", "6"]),
-        default="4",
-        show_default=True,
-        help="Internet protocol of all frames.",
-    ),
+    click.option("--ip", type=click.Choice(["4", "6"]), default="4", help="Internet protocol of all frames."),
     click.option("--force", is_flag=True, help="Use interfaces that are in use; this disturbs their traffic."),
     click.option(
         "--tester-option", "tester_extra", multiple=True, metavar="OPTION", help="Any further option of brimful-tester."

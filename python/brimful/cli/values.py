@@ -17,7 +17,6 @@ from brimful.errors import UsageError, did_you_mean
 from brimful.policies import ON_ERROR, ON_INVALID, FailurePolicy
 from brimful.runs import HOME, LATEST, named_run, run_directories
 
-Reader = Callable[[click.Context, click.Parameter, str | None], float | None]
 Command = Callable[..., Any]
 
 
@@ -89,54 +88,46 @@ def directory(context: click.Context, parameter: click.Parameter, text: str | No
     return None if text is None else Path(text)
 
 
-def _named(parameter: click.Parameter, error: UsageError) -> UsageError:
-    return UsageError(f"{parameter.opts[0]}: {error}")
+def _named(parameter: click.Parameter | None, error: UsageError) -> UsageError:
+    return UsageError(f"{parameter.opts[0]}: {error}" if parameter is not None else str(error))
 
 
-def _reader(parse: Callable[[str], float]) -> Reader:
-    def read(context: click.Context, parameter: click.Parameter, text: str | None) -> float | None:
-        if text is None:
-            return None
+class Quantity(click.ParamType[float]):
+    """A number with a unit, as `units` reads it."""
+
+    def __init__(self, name: str, parse: Callable[[str], float]) -> None:
+        self.name = name
+        self._parse = parse
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ANN401
+        """Read the text of an option, whose name is in what is wrong with it."""
         try:
-            return parse(text)
+            return value if isinstance(value, float) else self._parse(value)
         except UsageError as error:
-            raise _named(parameter, error) from error
-
-    return read
+            raise _named(param, error) from error
 
 
-seconds = _reader(units.parse_duration)
-ratio = _reader(units.parse_ratio)
-small_ratio = _reader(units.parse_small_ratio)
-load = _reader(units.parse_load)
+SECONDS = Quantity("time", units.parse_duration)
+RATIO = Quantity("ratio", units.parse_ratio)
+SMALL_RATIO = Quantity("ratio", units.parse_small_ratio)
+LOAD = Quantity("load", units.parse_load)
 
 
 def failure_options(policies: str) -> Callable[[Command], Command]:
     """Add what to do about trials that give nothing to count, and when one is given up; policies is what is allowed."""
     options = [
         click.option(
-            "--on-invalid",
-            metavar="POLICY",
-            callback=policy,
-            default=ON_INVALID,
-            show_default=True,
-            help=f"A spoiled trial: {policies}.",
+            "--on-invalid", metavar="POLICY", callback=policy, default=ON_INVALID, help=f"A spoiled trial: {policies}."
         ),
         click.option(
             "--on-error",
             metavar="POLICY",
             callback=policy,
             default=ON_ERROR,
-            show_default=True,
             help=f"A crash, time-out or bad reply: {policies}.",
         ),
         click.option(
-            "--timeout",
-            metavar="TIME",
-            callback=seconds,
-            default="30s",
-            show_default=True,
-            help="Longest wait for a reply after the end of a trial.",
+            "--timeout", type=SECONDS, default="30s", help="Longest wait for a reply after the end of a trial."
         ),
     ]
 
@@ -145,10 +136,7 @@ def failure_options(policies: str) -> Callable[[Command], Command]:
 
 record_options = in_order(
     click.option(
-        "--out",
-        metavar="PATH",
-        callback=directory,
-        help="Directory of the record. Default: a new one under runs/.",
+        "--out", metavar="PATH", callback=directory, help="Directory of the record. Default: a new one under runs/."
     ),
     click.option("--resume", is_flag=True, help="Continue the last run that had the same options."),
     click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Kept in the record."),

@@ -11,14 +11,13 @@ import msgspec
 from brimful import units
 from brimful.errors import UsageError
 from brimful.loss.loop import LossLoop, LossOutcome, LossProgress
-from brimful.loss.verification import plan_of
 from brimful.machine.watch import Watch
 from brimful.managed import Begun, Place, Sink, manage, new_run, parse_load
 from brimful.measurers.base import Calibrating, Description, Measurer, checked_description
 from brimful.policies import Policies
 from brimful.records import LossPlan, Run, RunFile
 from brimful.records.experiment import fingerprint_of
-from brimful.records.stated import losses
+from brimful.records.stated import loss_plan, losses
 from brimful.throughput.found import greatest_load
 from brimful.throughput.manager import SearchRequest
 
@@ -89,7 +88,7 @@ def run_loss(
 
     def perform(file: RunFile, sink: Sink) -> LossRun:
         loop = LossLoop(
-            plan_of(file),
+            loss_plan(file),
             measurer,
             policies,
             sink=sink,

@@ -20,18 +20,6 @@ class LossVerification(msgspec.Struct, frozen=True):
     """What is to be known beside: that there is no end, or what could not be looked at."""
 
 
-def plan_of(file: RunFile) -> LossPlan:
-    """Give what a run set out to measure.
-
-    Raises
-    ------
-    RecordError
-        When the record does not say.
-    """
-    plan = file.run.loss
-    return file.planned(plan if plan and plan.loads else None)
-
-
 def verify_loss(file: RunFile) -> LossVerification:
     """Recompute every loss ratio of a run.
 
@@ -40,7 +28,7 @@ def verify_loss(file: RunFile) -> LossVerification:
     RecordError
         When the record does not say what was measured.
     """
-    plan = plan_of(file)
+    plan = stated.loss_plan(file)
     findings, notes = file.checked()
     try:
         found = losses(file.trials, plan, file.ceiling)

@@ -108,7 +108,7 @@ class _Search:
                 raise SearchFailedError(message, self._results())
             load, duration_s = trial
             result = self._measure(load / self._scale, duration_s)
-            self._controller.record(load, *_counted(result))
+            self._controller.record((load, *_counted(result), False, None))
             self._check_lower_bounds(ended=False)
         self._check_progress()
         self._check_lower_bounds(ended=True)

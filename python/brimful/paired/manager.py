@@ -20,6 +20,7 @@ from brimful.paired.loop import PairedLoop, PairedOutcome, PairedProgress
 from brimful.policies import ON_ERROR, ON_INVALID, Policies
 from brimful.records import LossPairs, PairedDevice, PairedPlan, Ratio, Run, RunFile, read_run
 from brimful.records.experiment import fingerprint_of
+from brimful.records.stated import paired_plan
 from brimful.runs import HOME, run_directories
 from brimful.statistics.pairs import floor_of_repeats
 
@@ -108,7 +109,7 @@ def run_comparison(
     def perform(file: RunFile, sink: Sink) -> PairedRun:
         watch = Watch() if any(description.on_this_machine for description in descriptions) else None
         loop = PairedLoop(
-            plan_of(file),
+            paired_plan(file),
             beds,
             policies,
             sink=sink,
@@ -179,24 +180,6 @@ def check_alike(names: Sequence[str], descriptions: Sequence[Description]) -> No
             if ours != theirs:
                 message = f"{what} is {ours} of {names[0]} and {theirs} of {name}: their ratio would mean nothing"
                 raise UsageError(message)
-
-
-def plan_of(file: RunFile) -> PairedPlan:
-    """Give what a run was to measure.
-
-    Raises
-    ------
-    RecordError
-        When its record does not say.
-    """
-    found = file.run.paired
-    plan = file.planned(found if found and len(found.devices) > 1 else None)
-    shares = {"tolerance": plan.tolerance, "precision": plan.precision}
-    for name, share in shares.items():
-        if not 0 < share < 1:
-            message = f"{file.path}:1: paired.{name} is {share:g}; it must be above 0 and below 1"
-            raise RecordError(message)
-    return plan
 
 
 def earlier_controls(spec: str) -> list[tuple[float, float]]:

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from brimful.errors import MeasureError
-from brimful.paired.manager import plan_of
 from brimful.paired.planner import replay
 from brimful.records import Activation, LossPairs, Pair, Ratio, RunFile
+from brimful.records.stated import paired_plan
 
 _TOLERANCE = 1e-9
 
@@ -36,7 +36,7 @@ def verify_comparison(file: RunFile) -> PairedVerification:
     RecordError
         When the record does not say what was measured.
     """
-    plan = plan_of(file)
+    plan = paired_plan(file)
     findings, notes = file.checked()
     activations = file.of(Activation)
     try:

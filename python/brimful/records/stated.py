@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from brimful.errors import RecordError
 from brimful.records.bisection import BisectionPlan
 from brimful.records.burst import BurstPlan, BurstTest
-from brimful.records.loss import Loss
+from brimful.records.loss import Loss, LossPlan
+from brimful.records.paired import PairedPlan
 from brimful.records.reading import RunFile
 from brimful.records.recovery import Recovery, RecoveryPlan
 
@@ -59,6 +61,35 @@ def bisection_plan(file: RunFile) -> BisectionPlan:
     """
     plan = file.run.bisection
     return file.planned(plan if plan and len(plan.versions) > 1 else None)
+
+
+def paired_plan(file: RunFile) -> PairedPlan:
+    """Give what a live comparison measures.
+
+    Raises
+    ------
+    RecordError
+        When the record does not say, or says what cannot be.
+    """
+    plan = file.run.paired
+    plan = file.planned(plan if plan and len(plan.devices) > 1 else None)
+    for name, share in (("tolerance", plan.tolerance), ("precision", plan.precision)):
+        if not 0 < share < 1:
+            message = f"{file.path}:1: paired.{name} is {share:g}; it must be above 0 and below 1"
+            raise RecordError(message)
+    return plan
+
+
+def loss_plan(file: RunFile) -> LossPlan:
+    """Give at which loads a run measures the loss.
+
+    Raises
+    ------
+    RecordError
+        When the record does not say.
+    """
+    plan = file.run.loss
+    return file.planned(plan if plan and plan.loads else None)
 
 
 def losses(file: RunFile) -> list[Loss]:

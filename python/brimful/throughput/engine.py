@@ -20,16 +20,9 @@ def feed(engine: _core.Controller | _core.TrialLog, trial: Trial) -> None:
     ValueError, OverflowError
         When no trial can have such numbers.
     """
-    engine.record(
-        trial.load,
-        trial.duration_s,
-        trial.intended,
-        trial.sent,
-        trial.lost,
-        trial.effective_duration_s,
-        trial.stopped_early,
-        trial.delay_p99_s,
-    )
+    counts = (trial.intended, trial.sent, trial.lost)
+    rest = (trial.effective_duration_s, trial.stopped_early, trial.delay_p99_s)
+    engine.record((trial.load, trial.duration_s, *counts, *rest))
 
 
 def goal_results(results_json: str, goals: Sequence[Goal]) -> list[GoalResult]:

@@ -28,7 +28,6 @@ _DAY = click.DateTime(["%Y-%m-%d"])
     "--overlap",
     type=click.Choice(["non-zero", "unknown", "all"]),
     default="non-zero",
-    show_default=True,
     help="Tests to list: with discards, with unknown telemetry, or all.",
 )
 @engine_options("list")

@@ -28,7 +28,6 @@ def engine_options(what: str) -> Callable[[_Command], _Command]:
             "--engine",
             type=click.Choice(["duckdb", "spark", "bigquery"]),
             default="duckdb",
-            show_default=True,
             help=f"Engine that computes the {what}.",
         ),
         click.option(

@@ -67,9 +67,7 @@ _SHOWN = 10
 @click.option(
     "--timezone", metavar="ZONE", help="Zone of times that do not tell theirs: Europe/Berlin.  [default: UTC]"
 )
-@click.option(
-    "--max-bad", default="1%", show_default=True, metavar="RATIO", help="Share of lines that may be unreadable."
-)
+@click.option("--max-bad", default="1%", metavar="RATIO", help="Share of lines that may be unreadable.")
 @click.option("--workers", type=click.IntRange(1), help="Threads that decode.  [default: one a processor]")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("--quiet", is_flag=True, help="No progress.")

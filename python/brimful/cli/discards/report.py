@@ -38,7 +38,6 @@ _DIRECTORY = click.Path(file_okay=False, path_type=Path)
     "--mode",
     type=click.Choice(["correct", "report"]),
     default="correct",
-    show_default=True,
     help="Use brimful's definitions, or those of the report of 2018.",
 )
 @click.option("--before", metavar="DAY..DAY", help="Days before a change, both included.")
@@ -58,10 +57,8 @@ _DIRECTORY = click.Path(file_okay=False, path_type=Path)
 @click.option("--png", "png_directory", type=_DIRECTORY, help="Write each figure as a PNG file in this directory.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything that the report is made of as JSON.")
 @engine_options("report")
-@click.option(
-    "--memory", default="3GB", show_default=True, help="Memory of the engine; DuckDB writes the rest to disk."
-)
-@click.option("--seed", type=int, default=1, show_default=True, help="Seed of the bootstrap for the intervals.")
+@click.option("--memory", default="3GB", help="Memory of the engine; DuckDB writes the rest to disk.")
+@click.option("--seed", type=int, default=1, help="Seed of the bootstrap for the intervals.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 def report(
     store_path: Path | str,

@@ -33,7 +33,6 @@ _DAY = click.DateTime(formats=["%Y-%m-%d"])
     multiple=True,
     type=click.Choice(_RENDERINGS),
     default=("flat",),
-    show_default=True,
     help="Formats to write beside the truth; may be repeated.",
 )
 @click.option("--site", "sites", multiple=True, metavar="SITE", help="Sites, like dfw02 or lga*.  [default: all 19]")

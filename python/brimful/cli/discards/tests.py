@@ -46,9 +46,7 @@ if TYPE_CHECKING:
     help="TOML file that says what the columns of other tables mean.",
 )
 @click.option("--timezone", metavar="ZONE", help="Zone of times in tables that do not tell theirs.  [default: UTC]")
-@click.option(
-    "--max-bad", default="1%", show_default=True, metavar="RATIO", help="Share of results that may be unreadable."
-)
+@click.option("--max-bad", default="1%", metavar="RATIO", help="Share of results that may be unreadable.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 def tests(

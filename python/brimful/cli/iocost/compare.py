@@ -16,22 +16,12 @@ _FIT = click.Choice(["compatible", "exact"])
 
 @click.command()
 @click.argument("results", nargs=-1, required=True, metavar="RESULT [RESULT] [JOB-SPEC [JOB-SPEC]]")
-@click.option("--fit", "method", type=_FIT, default="compatible", show_default=True, help="Fit of the first.")
+@click.option("--fit", "method", type=_FIT, default="compatible", help="Fit of the first.")
 @click.option("--against-fit", type=_FIT, help="Fit of the second.  [default: that of the first]")
 @click.option(
-    "--resamples",
-    type=click.IntRange(0, 100_000),
-    default=RESAMPLES,
-    show_default=True,
-    help="Bootstrap resamples for the intervals.",
+    "--resamples", type=click.IntRange(0, 100_000), default=RESAMPLES, help="Bootstrap resamples for the intervals."
 )
-@click.option(
-    "--tolerance",
-    default="1%",
-    show_default=True,
-    callback=values.small_ratio,
-    help="Relative difference to ignore.",
-)
+@click.option("--tolerance", default="1%", type=values.SMALL_RATIO, help="Relative difference to ignore.")
 @click.option("--any-device", is_flag=True, help="Compare different models of devices too.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def compare(

@@ -21,12 +21,11 @@ from brimful.errors import UsageError
     "format_",
     type=click.Choice(["sysfs", "hwdb", "json"]),
     default="sysfs",
-    show_default=True,
     help="Shell commands, a systemd hwdb file, or JSON.",
 )
 @click.option("--firmware", is_flag=True, help="Keep firmware revisions apart in a hwdb file.")
 @click.option("-o", "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write here.  [default: print]")
-@click.option("--fit", "method", type=click.Choice(["compatible", "exact"]), default="compatible", show_default=True)
+@click.option("--fit", "method", type=click.Choice(["compatible", "exact"]), default="compatible")
 def export(
     results: tuple[Path, ...], names: tuple[str, ...], format_: str, firmware: bool, out: Path | None, method: str
 ) -> int:
@@ -74,7 +73,7 @@ def export(
 )
 @click.option("--force", is_flag=True, help="Set it even if the device is of another model than the result.")
 @click.option("--dry-run", is_flag=True, help="Check everything and say what would be set.")
-@click.option("--fit", "method", type=click.Choice(["compatible", "exact"]), default="compatible", show_default=True)
+@click.option("--fit", "method", type=click.Choice(["compatible", "exact"]), default="compatible")
 def apply(device: str, solution: str | None, result: Path, force: bool, dry_run: bool, method: str) -> int:
     """Set a SOLUTION on DEVICE (nvme0n1, /dev/nvme0n1 or 259:0), now and until the next boot.
 

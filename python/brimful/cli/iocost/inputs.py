@@ -45,9 +45,7 @@ def rule_options(function: _Command) -> _Command:
             help="Judge isolation by this percentile: 5, 1, mean, ...  [default: the file's]",
         ),
         click.option(
-            "--isol-thr",
-            metavar="FRACTION",
-            help="Least isolation that counts as such.  [default: the file's]",
+            "--isol-thr", metavar="FRACTION", help="Least isolation that counts as such.  [default: the file's]"
         ),
     )(function)
 
@@ -75,14 +73,12 @@ def method_options(function: _Command) -> _Command:
             "method",
             type=click.Choice(["compatible", "exact"]),
             default="compatible",
-            show_default=True,
             help="Fit lines as published results do, or the best line of each shape.",
         ),
         click.option(
             "--resamples",
             type=click.IntRange(0, 100_000),
             default=RESAMPLES,
-            show_default=True,
             help="Bootstrap resamples for the intervals; 0: no intervals.",
         ),
     )(function)

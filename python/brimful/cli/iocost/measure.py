@@ -25,9 +25,7 @@ _WORKING_SET = {False: "16G", True: "4G"}
 @click.option(
     "--ignore-signature", is_flag=True, help="Overwrite it even if it has a file system or another signature."
 )
-@click.option(
-    "--deadline", default=_DEADLINE, show_default=True, metavar="TIME", help="An IO that takes longer is late."
-)
+@click.option("--deadline", default=_DEADLINE, metavar="TIME", help="An IO that takes longer is late.")
 @click.option("--working-set", metavar="BYTES", help="Bytes of the disk in use.  [default: 16G, with --quick 4G]")
 @click.option("--quick", is_flag=True, help="At most 5 minutes: without the steady state, and vrate is not searched.")
 @click.option("--budget", metavar="TIME", help="Fit all steps into this time.")

@@ -25,7 +25,6 @@ from brimful.cli.iocost.outputs import Outputs, output_options, show, write
     "--scale-basis",
     type=click.Choice(["first", "median"]),
     default="first",
-    show_default=True,
     help="Scale the base model of the first result, or the median of all.",
 )
 @method_options

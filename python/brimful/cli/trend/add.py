@@ -39,7 +39,9 @@ class _AddCommand(GroupedCommand):
 @click.option("--value-column", metavar="NAME", help="Column with the value: above 0; what is not counts as failed.")
 @click.option("--time-column", metavar="NAME", help="Column with the time: ISO 8601, or seconds since 1970.")
 @click.option("--worse", type=click.Choice(["higher", "lower"]), help="Which values are worse.")
-@click.option("--unit", default="", metavar="TEXT", help="Unit of the values; a series keeps its unit.")
+@click.option(
+    "--unit", default="", show_default=False, metavar="TEXT", help="Unit of the values; a series keeps its unit."
+)
 @click.option("--format", "file_format", type=click.Choice(list(FORMATS)), help="Format of the files of --file.")
 @click.option("--file", "files", type=_FILE, multiple=True, metavar="FILE", help="A file of --format; may be repeated.")
 @click.option("--machine", metavar="NAME", help="Of these files: in CI hosts have another name each time.")

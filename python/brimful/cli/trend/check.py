@@ -26,11 +26,7 @@ _MOST_SHOWN = 40
 @settings_options
 @click.option("--confirm", is_flag=True, help="Compare each suspicion live with the last good version.")
 @click.option("-m", "--measurer", metavar="MEASURER", help="What --confirm measures; {version} in it is the version.")
-@click.option(
-    "--bisect",
-    metavar="OPTIONS",
-    help="Then bisect each regression, with these options of brimful bisect.",
-)
+@click.option("--bisect", metavar="OPTIONS", help="Then bisect each regression, with these options of brimful bisect.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @junit_option("trend", "series")
 @click.option(

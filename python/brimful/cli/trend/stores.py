@@ -32,18 +32,12 @@ def settings_options(command: Command) -> Command:
     """Add how series are judged."""
     return in_order(
         click.option(
-            "--tolerance",
-            metavar="RATIO",
-            callback=values.small_ratio,
-            default="1%",
-            show_default=True,
-            help="Relative change that does not matter.",
+            "--tolerance", type=values.SMALL_RATIO, default="1%", help="Relative change that does not matter."
         ),
         click.option(
             "--false-alarms",
             type=click.FloatRange(min=0, min_open=True, max=1e6),
             default=Settings().false_alarms,
-            show_default=True,
             metavar="NUMBER",
             help="Changes that a check of all series may report falsely, on average.",
         ),

@@ -58,12 +58,6 @@ def render(run_file: RunFile, *, style: Style = plain, columns: int | None = Non
     return "\n\n".join(section for section in sections if section) + "\n"
 
 
-def render_solutions(run_file: RunFile, *, style: Style = plain) -> str:
-    """Write the solutions and the remarks alone, without the title of the first."""
-    sections = [_solutions(run_file, style), _section("Remarks", _remarks(run_file), style)]
-    return "\n\n".join(section for section in sections if section) + "\n"
-
-
 def render_summary(run_file: RunFile, *, style: Style = plain) -> str:
     """Write a device in a few lines: how much is known, its base model and the scale of each solution."""
     run = run_file.run

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from brimful.records import Loss, LossPlan, RunFile
-from brimful.records.stated import losses
+from brimful.records.stated import loss_plan, losses
 from brimful.report import blocks, facts, ports, words
 from brimful.report.blocks import Block, Card, Document, Figure, Sentence, Table
 from brimful.report.lone_ports import lone_losers
@@ -26,7 +26,7 @@ def build(file: RunFile) -> Document:
     RecordError
         When the record has no plan of such a run.
     """
-    plan = file.planned(file.run.loss)
+    plan = loss_plan(file)
     found = losses(file)
     return Document(
         run=file.run,

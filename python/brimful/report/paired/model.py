@@ -6,6 +6,7 @@ import math
 from functools import partial
 
 from brimful.records import Activation, LossPairs, Pair, PairedPlan, Ratio, RunFile
+from brimful.records.stated import paired_plan
 from brimful.report import blocks, words
 from brimful.report.blocks import Block, Card, Document, Figure, Sentence, Table
 from brimful.report.junit import MEASUREMENT_FAILED, Case, Suite, failed_case
@@ -46,7 +47,7 @@ def build(file: RunFile) -> Document:
     RecordError
         When the record has no plan of such a run.
     """
-    plan = plan_of(file)
+    plan = paired_plan(file)
     ratios, losses = file.latest(Ratio, "device"), file.latest(LossPairs, "device")
     pairs = pairs_of(file)
     return Document(
@@ -67,25 +68,13 @@ def build(file: RunFile) -> Document:
 
 def line(file: RunFile) -> str:
     """Give the result of a run in one line."""
-    plan = plan_of(file)
+    plan = paired_plan(file)
     found = [ratio for ratio in file.latest(Ratio, "device") if ratio.verdict not in _CONTROL]
     told = [
         f"{ratio.device}/{plan.devices[0].name} {interval(ratio)}, {_SHORT.get(ratio.verdict, ratio.verdict)}"
         for ratio in found
     ]
     return "; ".join(told) or "no result"
-
-
-def plan_of(file: RunFile) -> PairedPlan:
-    """Give what a run set out to measure.
-
-    Raises
-    ------
-    RecordError
-        When the record does not say.
-    """
-    plan = file.run.paired
-    return file.planned(plan if plan and plan.devices else None)
 
 
 def pairs_of(file: RunFile) -> list[Pair]:
@@ -163,7 +152,7 @@ def loss_sentence(plan: PairedPlan, losses: LossPairs) -> str:
 
 def explain(file: RunFile) -> str:
     """Say how each verdict follows from the pairs."""
-    plan = plan_of(file)
+    plan = paired_plan(file)
     lines = [_reason(plan, ratio) for ratio in file.latest(Ratio, "device")]
     lines += [loss_sentence(plan, each) for each in file.latest(LossPairs, "device")]
     return "\n".join(lines) or "The devices were not compared: there is no verdict to explain."
@@ -184,7 +173,7 @@ def _reason(plan: PairedPlan, ratio: Ratio) -> str:
 
 def suite(file: RunFile) -> Suite:
     """Give the verdicts as test cases: each fails unless a regression is excluded."""
-    plan = plan_of(file)
+    plan = paired_plan(file)
     cases = []
     for ratio in file.latest(Ratio, "device"):
         passed = ratio.verdict in _GOOD

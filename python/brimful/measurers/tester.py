@@ -267,8 +267,8 @@ class LabMeasurer:
             self._lab.close()
 
     def _tester_in(self, lab: Lab, more: Sequence[str] = ()) -> CommandMeasurer:
-        # A ceiling is that of the threads that a trial with the device has. The CPUs of a lab are for one that sends and
-        # one that receives.
+        # A ceiling is that of the threads that a trial with the device has. The CPUs of a lab are for one that sends
+        # and one that receives.
         several = any(re.fullmatch(r"--(senders|receivers)=(?!1$).*", argument) for argument in self._arguments)
         arguments = lab.tester_arguments(cpus=() if several else self._lab.tester_cpus)
         command = lab.command([tester_program(), *arguments, "--priority=high", *self._arguments, *more])

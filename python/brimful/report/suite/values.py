@@ -13,9 +13,8 @@ import msgspec
 from brimful import units
 from brimful.errors import UsageError
 from brimful.records import Burst, Delay, RunFile, SwitchingResult, Trial
-from brimful.records.stated import losses
+from brimful.records.stated import losses, recoveries
 from brimful.report.loss.model import greatest_without_loss
-from brimful.report.recovery.model import recoveries_of
 from brimful.report.suite import congestion, forwarding
 from brimful.report.suite.results import Result
 from brimful.report.suite.sections import MODIFIED, THROUGHPUTS
@@ -149,7 +148,7 @@ def _burst(read: Callable[[Burst], float | None]) -> Callable[[Result], Found]:
 
 
 def _recovery(file: RunFile) -> float | None:
-    found = recoveries_of(file)
+    found = recoveries(file)
     known = [one.high_s for one in found if one.high_s is not None]
     return sum(known) / len(known) if known and len(known) == len(found) else None
 

@@ -71,7 +71,7 @@ def counts_of(
 
 
 def are_fractions(cells: Sequence[object]) -> bool:
-    """Say whether so many are fractions that the whole ones among them are no counts, either, but means or rates."""
+    """Say whether some are fractions: then the whole ones among them are no counts, either, but means or rates."""
     fractions = sum(_FRACTION.search(str(cell)) is not None for cell in cells)
     return fractions >= FEWEST_FRACTIONS and fractions > MOST_FRACTIONS * len(cells)
 

@@ -190,7 +190,6 @@ def test_the_command_prints_the_report_of_its_record(tmp_path):
         (("--on-invalid", "loss"), "policy 'loss': a trial that was not made says nothing of the device"),
         (("--throughput", "1Mpps"), "--throughput: is no option of --find loss"),
         (("--goal", "loss=0"), "--goal: is no option of --find loss"),
-        (("--sizes", "64"), "--find loss; `brimful rfc2544 --tests throughput,loss --sizes 64` measures several sizes"),
         (("--find", "throughput", "--loads", "10%"), "--loads: is no option of --find throughput"),
     ],
 )

@@ -42,7 +42,7 @@ struct Swallowing(Arc<AtomicU64>);
 /// Has the frames that others sent to a port.
 struct Fed {
     frames: Vec<[u8; FRAME_LEN]>,
-    sent: Arc<AtomicU64>,
+    offered: Arc<AtomicU64>,
     next: usize,
     begun: Option<(Instant, u64)>,
     spent: Arc<Spent>,
@@ -94,7 +94,7 @@ impl Sender for Swallowing {
 impl Receiver for Fed {
     fn receive_burst(&mut self, limit: usize, take: Take<'_>) -> io::Result<usize> {
         let end = (self.next + limit).min(self.frames.len());
-        if self.sent.load(Ordering::Acquire) < PORTS as u64 * (FRAMES + LEARNING) || self.next == end {
+        if self.offered.load(Ordering::Acquire) < PORTS as u64 * (FRAMES + LEARNING) || self.next == end {
             return Ok(0);
         }
         let begun = *self.begun.get_or_insert_with(|| (Instant::now(), thread_time()));
@@ -135,10 +135,10 @@ fn rates(receivers: usize) -> Result<[f64; 2], Box<dyn std::error::Error>> {
             stall: TRIAL,
         },
     };
-    let sent = Arc::new(AtomicU64::new(0));
+    let offered = Arc::new(AtomicU64::new(0));
     let spent: [Arc<Spent>; PORTS] = Default::default();
     let ports: Vec<_> = (0..PORTS)
-        .map(|port| port_of(&profile, port, &sent, &spent[port]))
+        .map(|port| port_of(&profile, port, &offered, &spent[port]))
         .collect::<Result<_, _>>()?;
     let stop = AtomicBool::new(false);
     let tester = Tester::new(ports, MonotonicClock::start(), profile, timing, &stop, FIRST_TRIAL)?;
@@ -170,7 +170,7 @@ fn rates(receivers: usize) -> Result<[f64; 2], Box<dyn std::error::Error>> {
 fn port_of(
     profile: &Profile,
     to: usize,
-    sent: &Arc<AtomicU64>,
+    offered: &Arc<AtomicU64>,
     spent: &Arc<Spent>,
 ) -> Result<Port<Swallowing, Fed>, Box<dyn std::error::Error>> {
     let directions = profile.routes().directions();
@@ -196,12 +196,12 @@ fn port_of(
     }
     let receiver = Fed {
         frames,
-        sent: Arc::clone(sent),
+        offered: Arc::clone(offered),
         next: 0,
         begun: None,
         spent: Arc::clone(spent),
     };
-    let sender = Swallowing(Arc::clone(sent));
+    let sender = Swallowing(Arc::clone(offered));
     Ok(Port { sender, receiver })
 }
 

@@ -218,8 +218,8 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
         let spoiled = spoiled.or_else(|| self.unsent(left_behind));
         let spoiled = spoiled.or_else(|| self.lost_before_sent(&lanes));
         let evidence = Evidence {
-            costs,
             asked_in_vain,
+            costs,
             ..self.evidence(&lanes, stale)
         };
         Ok(evidence.judge(end, plan.stop_above, spoiled, &timing.bounds))

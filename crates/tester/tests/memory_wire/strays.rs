@@ -170,7 +170,7 @@ fn foreign_and_damaged_frames_do_not_count() {
     }
 }
 
-/// An IPv6 packet with ICMPv6, checksum right, in a frame to everybody.
+/// An IPv6 packet with `ICMPv6`, checksum right, in a frame to everybody.
 fn icmpv6(source: &str, destination: &str, message: &[u8]) -> Vec<u8> {
     let mut bytes = [&[0xff; 6][..], &[2, 5, 5, 5, 5, 5, 0x86, 0xdd, 0x60, 0, 0, 0]].concat();
     bytes.extend((message.len() as u16).to_be_bytes());

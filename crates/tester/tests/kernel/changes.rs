@@ -17,7 +17,12 @@ fn try_change(change: &str, expected: &str, back_end: &str) {
     let shown = (0..ATTEMPTS).any(|_| {
         let reply = program.ask(&json!({"op": "measure", "id": "x", "load": 200, "duration_s": 2}));
         let said = reply["error"].as_str().or(reply["invalid"].as_str());
-        assert!(said.is_some() || reply["lost"] == 0, "{back_end} {change}: {reply}");
+        // The end with the smaller MTU drops frames that are too long: they are lost.
+        let may_lose = change.contains("mtu");
+        assert!(
+            said.is_some() || may_lose || reply["lost"] == 0,
+            "{back_end} {change}: {reply}"
+        );
         assert!(said.is_none_or(|said| !said.contains('\n')));
         said.is_some_and(|said| expected.split('|').any(|part| said.contains(part)))
     });

@@ -1,6 +1,6 @@
 //! Interfaces that change in the middle of a trial.
 
-use std::thread;
+use std::{fs, thread};
 
 use serde_json::json;
 
@@ -9,11 +9,20 @@ use crate::{on_both, works};
 
 /// Trials go on until something that is done in the middle of one shows; those before count, and lose nothing.
 fn try_change(change: &str, expected: &str, back_end: &str) {
-    let preparation = format!("{JOINED_PORTS}; {{ (sleep 1.5; {change}) >/dev/null 2>&1 </dev/null & }}");
+    let directory = tempfile::tempdir().expect("a directory");
+    let is_ready = directory.path().join("ready");
+    let change_later = format!(
+        "while [ -d {} ] && [ ! -e {} ]; do sleep 0.05; done; sleep 0.5; {change}",
+        directory.path().display(),
+        is_ready.display()
+    );
+    let preparation = format!("{JOINED_PORTS}; {{ ({change_later}) >/dev/null 2>&1 </dev/null & }}");
     let options = on_both(&["--frame-size=500", "--max-stall=3s", "--back-end", back_end]);
     let Some(mut program) = Program::start_over(&preparation, &options) else {
         return;
     };
+    program.ask(&json!({"op": "describe"}));
+    fs::write(is_ready, "").expect("room for a file");
     let shown = (0..ATTEMPTS).any(|_| {
         let reply = program.ask(&json!({"op": "measure", "id": "x", "load": 200, "duration_s": 2}));
         let said = reply["error"].as_str().or(reply["invalid"].as_str());

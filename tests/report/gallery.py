@@ -1,9 +1,12 @@
 """Every page that brimful writes: a report of each subject, each kind of comparison, the list of runs."""
 
+import atexit
+import tempfile
 from functools import cache, partial
 from pathlib import Path
 
 from bisection import building
+from brimful.cli import group
 from brimful.records import read_run
 from brimful.records.subjects import load, subject_of
 from brimful.report import collection
@@ -11,6 +14,7 @@ from brimful.report.run_list import Value
 from brimful.report.run_list import page as list_page
 from burst import invented_bursts
 from campaign import invented_campaign
+from click.testing import CliRunner
 from discards import invented_records
 from iocost import test_html_runs
 from loss import losing
@@ -31,6 +35,8 @@ def runs():
         "campaign": invented_campaign.campaign(),
         "burst": invented_bursts.invented_run(Path("invented")),
         "burst-campaign": read_run(SCHEMA_1 / "burst-campaign" / "run.jsonl"),
+        "loss-campaign": campaign_of("loss", "--trial", "1s"),
+        "recovery-campaign": campaign_of("recovery", "--throughput", "1Mpps"),
         "recovery": recovering.invented_run(Path("invented")),
         "loss": losing.invented_run(Path("invented")),
         "suite": invented_suite.made(),
@@ -43,6 +49,17 @@ def runs():
         "discards": invented_records.made(),
         "discards-small": read_run(SCHEMA_1 / "discards" / "run.jsonl"),
     }
+
+
+def campaign_of(find, *options):
+    """Runs of a simulated device, one for each frame size; they are there until the process ends."""
+    directory = tempfile.TemporaryDirectory()
+    atexit.register(directory.cleanup)
+    out = Path(directory.name) / find
+    command = ["search", "-m", "sim:buffer,capacity=1Mpps,frames=100,link=2Mpps", "--sizes", "64,512,1518"]
+    done = CliRunner().invoke(group, [*command, "--find", find, "--tests", "2", *options, "--out", str(out), "--quiet"])
+    assert done.exit_code == 0, done.output
+    return read_run(out)
 
 
 @cache

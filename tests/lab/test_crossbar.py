@@ -95,9 +95,9 @@ def test_frames_cross_a_crossbar():
 @pytest.mark.parametrize(
     ("queues", "said"),
     [
-        pytest.param("output", "not seen no", marks=pytest.mark.slow),
+        pytest.param("output", "not seen, not excluded no", marks=pytest.mark.slow),
         pytest.param("input,weight=3", "yes no", marks=pytest.mark.slow),
-        ("hold", "not seen yes, senders were held"),
+        ("hold", "not seen, not excluded yes, senders were held"),
     ],
 )
 def test_the_suite_says_what_a_switch_does_about_congestion(tmp_path, queues, said):

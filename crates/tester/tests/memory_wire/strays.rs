@@ -85,7 +85,7 @@ fn frames_on_another_vlan_are_misrouted_and_lost() {
     }
 }
 
-/// Where one more frame has just arrived at every poll, or every so many.
+/// Where one more frame has just arrived at each poll whose number `every` divides.
 struct Babbling {
     inner: MemoryReceiver,
     frame: Vec<u8>,

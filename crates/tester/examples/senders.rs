@@ -6,7 +6,8 @@
 //!
 //! usage: `senders [ROUNDS]`
 
-use std::fs;
+mod one_and_two;
+
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -21,15 +22,14 @@ use brimful_tester::{
 };
 use brimful_trial::{Load, Nanoseconds};
 
+use one_and_two::{Rates, thread_time};
+
 const PORTS: usize = 4;
-const ROUNDS: usize = 15;
 const TRIAL: Nanoseconds = Nanoseconds(500_000_000);
 /// Of each port: more than any thread sends of it.
 const LOAD: f64 = 15e6;
 /// Bursts from one reading of the time of a thread to the next.
 const BURSTS: u64 = 256;
-/// Where two threads hold each other up, this is not reached.
-const BAR: f64 = 1.7;
 
 /// Frames that a port has sent, and the processor time of its thread meanwhile.
 #[derive(Default)]
@@ -108,8 +108,7 @@ impl Receiver for Noting {
     }
 }
 
-/// Frames a second of one trial: by the clock, and by the processor time of the threads that send.
-fn rates(senders: usize) -> Result<[f64; 2], Box<dyn std::error::Error>> {
+fn rates(senders: usize) -> Rates {
     let options = ProfileOptions {
         ports: Some(PORTS),
         pattern: Some("mesh".parse()?),
@@ -163,40 +162,6 @@ fn port() -> (Port<Emptied, Noting>, Arc<Spent>) {
     (Port { sender, receiver }, spent)
 }
 
-/// Nanoseconds for which the calling thread has had a processor.
-fn thread_time() -> u64 {
-    let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    let first = text.split_whitespace().next();
-    first.and_then(|number| number.parse().ok()).unwrap_or(0)
-}
-
-#[expect(clippy::print_stdout, reason = "what it is for")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let rounds = std::env::args().nth(1).map_or(Ok(ROUNDS), |text| text.parse())?;
-    let mut found: [[Vec<f64>; 3]; 2] = Default::default();
-    for _ in 0..rounds {
-        let (one, two) = (rates(1)?, rates(2)?);
-        for (kind, found) in found.iter_mut().enumerate() {
-            for (values, value) in found.iter_mut().zip([one[kind], two[kind], two[kind] / one[kind]]) {
-                values.push(value);
-            }
-        }
-    }
-    for (kind, mut found) in ["by the clock", "by processor time"].into_iter().zip(found) {
-        for values in &mut found {
-            values.sort_by(f64::total_cmp);
-        }
-        let [one, two, ratio] = &found;
-        let middle = rounds / 2;
-        println!(
-            "{kind}: one thread {:.1}, two {:.1} million frames/s; {:.2} times ({:.2} to {:.2}), median of {rounds} rounds; \
-             bar {BAR}",
-            one[middle] / 1e6,
-            two[middle] / 1e6,
-            ratio[middle],
-            ratio[0],
-            ratio[rounds - 1],
-        );
-    }
-    Ok(())
+    one_and_two::compare(rates)
 }

@@ -4,7 +4,7 @@ use std::{fs, thread};
 
 use serde_json::json;
 
-use crate::program::{ATTEMPTS, JOINED_PORTS, Program};
+use crate::program::{ATTEMPTS, JOINED_PORTS, Program, measure_alone};
 use crate::{on_both, works};
 
 /// Trials go on until something that is done in the middle of one shows; those before count, and lose nothing.
@@ -41,6 +41,7 @@ fn try_change(change: &str, expected: &str, back_end: &str) {
 
 #[test]
 fn an_interface_that_changes_never_makes_a_count_wrong() {
+    let _alone = measure_alone();
     let mut running = Vec::new();
     for back_end in ["packet", "xdp-native"].into_iter().filter(|name| works(name)) {
         for (change, expected) in [

@@ -398,7 +398,7 @@ fn faults_are_injected_and_recorded() {
     let description = program.ask(&json!({"op": "describe"}));
     assert_eq!(description["traffic"]["faults"], json!(["ta/send:drop=0.1,delay=1ms"]));
     let all_sent = |reply: &Value| [0, 1].iter().all(|&at| reply["directions"][at]["sent"] == 2000);
-    let reply = program.trial_that(all_sent);
+    let reply = program.trial_that(10_000, 0.2, all_sent);
     let there = &reply["directions"][0];
     let lost = there["lost"].as_u64().expect("a count");
     assert!((100..300).contains(&lost), "{reply}");

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 
@@ -15,6 +16,14 @@ pub(crate) const JOINED_PORTS: &str = "ip link add ta type veth peer name tb && 
     done";
 /// Attempts at a trial: on a busy machine the tester rightly refuses some.
 pub(crate) const ATTEMPTS: usize = 20;
+
+/// Who measures: several testers at once would take the processors from each other.
+static MEASURING: Mutex<()> = Mutex::new(());
+
+/// Wait until no other test measures.
+pub(crate) fn measure_alone() -> MutexGuard<'static, ()> {
+    MEASURING.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// How to get a namespace here: as root, or as a user where that is allowed.
 pub(crate) fn unshare() -> Option<&'static [&'static str]> {
@@ -76,14 +85,21 @@ impl Program {
         serde_json::from_str(&line).expect("a JSON object")
     }
 
-    /// A trial of 2000 frames a direction that was not spoiled.
+    /// A trial of 2000 frames a direction that was not spoiled, with no other test beside it.
     pub(crate) fn trial(&mut self) -> Value {
-        self.trial_that(|reply| reply["invalid"].is_null())
+        let _alone = measure_alone();
+        self.trial_of(10_000, 0.2)
     }
 
-    /// A trial of 2000 frames a direction with a certain outcome; a busy machine spoils some.
-    pub(crate) fn trial_that(&mut self, is_wanted: impl Fn(&Value) -> bool) -> Value {
-        let request = json!({"op": "measure", "id": "x", "load": 10_000, "duration_s": 0.2});
+    /// A trial that was not spoiled, though other tests may run.
+    pub(crate) fn trial_of(&mut self, load: u32, duration_s: f64) -> Value {
+        self.trial_that(load, duration_s, |reply| reply["invalid"].is_null())
+    }
+
+    /// A trial with a certain outcome; a busy machine spoils some.
+    pub(crate) fn trial_that(&mut self, load: u32, duration_s: f64, is_wanted: impl Fn(&Value) -> bool) -> Value {
+        let request = json!({"op": "measure", "id": "x", "load": load, "duration_s": duration_s});
+        let mut said = Vec::new();
         for _ in 0..ATTEMPTS {
             let reply = self.ask(&request);
             assert_eq!(reply["id"], "x", "{reply}");
@@ -91,8 +107,9 @@ impl Program {
             if is_wanted(&reply) {
                 return reply;
             }
+            said.push(reply["invalid"].to_string());
         }
-        panic!("{ATTEMPTS} trials in a row were spoiled");
+        panic!("{ATTEMPTS} trials in a row were spoiled: {said:#?}");
     }
 
     pub(crate) fn exit_code(mut self) -> Option<i32> {

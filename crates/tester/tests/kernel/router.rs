@@ -2,9 +2,9 @@
 
 use std::thread;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::program::{ATTEMPTS, Program};
+use crate::program::{Program, measure_alone};
 use crate::works;
 
 /// Between `da` and `db`, which are cabled to the tester's ports. It forgets a neighbour within a second or two, gives up
@@ -31,17 +31,6 @@ const ROUTER: &str = "set -e; ip link set lo up; number=0; \
     echo 1 > /proc/sys/net/ipv6/conf/ta/disable_ipv6; \
     echo 1 > /proc/sys/net/ipv6/conf/tb/disable_ipv6";
 
-/// A trial that outlasts what the router knows several times.
-fn long_trial(program: &mut Program) -> Value {
-    for _ in 0..ATTEMPTS {
-        let reply = program.ask(&json!({"op": "measure", "id": "x", "load": 300, "duration_s": 4.5}));
-        if reply["invalid"].is_null() {
-            return reply;
-        }
-    }
-    panic!("{ATTEMPTS} trials in a row were spoiled");
-}
-
 /// Nothing where there is no namespace to be had.
 fn try_router(ip: &str, back_end: &str, cpu: &[&str]) {
     let arguments = [
@@ -58,7 +47,8 @@ fn try_router(ip: &str, back_end: &str, cpu: &[&str]) {
     let Some(mut program) = Program::start_over(ROUTER, &arguments) else {
         return;
     };
-    let reply = long_trial(&mut program);
+    // The trial outlasts what the router knows several times.
+    let reply = program.trial_of(300, 4.5);
     assert_eq!(
         (&reply["sent"], &reply["lost"]),
         (&json!(2700), &json!(0)),
@@ -81,6 +71,7 @@ fn a_router_without_static_neighbours_loses_nothing() {
         ("6", "packet-blocks", &[]),
         ("6", "xdp-native", &[]),
     ];
+    let _alone = measure_alone();
     let running: Vec<_> = cases
         .into_iter()
         .filter(|(_, back_end, _)| works(back_end))

@@ -111,6 +111,22 @@ def io_size(run: Run) -> object:
     return run.traffic.get("io_size") or run.traffic.get("mean_io_size")
 
 
+def traffic(run: Run) -> list[tuple[str, str]]:
+    """Name what was offered: the size and the directions of frames, the size and the pattern of IOs."""
+    if counts_ios(run):
+        return [("IO size", _bytes(io_size(run))), ("Pattern", text(lookup(run, PATTERN_KEYS) or "not recorded"))]
+    if counts_frames(run) and not is_simulated(run):
+        size = _bytes(lookup(run, FRAME_SIZE_KEYS))
+        return [("Frame size", size), ("Directions", directions(run) or "not recorded")]
+    return []
+
+
+def _bytes(size: object) -> str:
+    if size is None:
+        return "not recorded"
+    return text(size) if number(size) is None else f"{text(size)} bytes"
+
+
 def bytes_per_second(run: Run, load: float | None) -> float | None:
     """Give the bytes that a load of IOs reads and writes in a second."""
     size = number(run.traffic.get("mean_io_size"))

@@ -181,7 +181,6 @@ def set_up(file: RunFile, plan: BurstPlan) -> list[tuple[str, str]]:
         ("Least step", words.count(plan.step, "frame")),
         ("Longest burst tried", f"{words.group(plan.longest)} frames, {format_duration(plan.longest / plan.load)}"),
         ("Between bursts", f"{format_duration(plan.rest_s)} at least"),
-        ("Frame size", _frame_size(file)),
-        ("Directions", facts.directions(run) or "unknown"),
+        *facts.traffic(run),
         *blocks.place_and_time(run),
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from brimful.records import Delay, DelayPlan, Run, RunFile
+from brimful.records import Delay, DelayPlan, RunFile
 from brimful.report import blocks, facts, words
 from brimful.report.blocks import Card, Document, Figure, Sentence, Table
 from brimful.report.delay import figures, numbers
@@ -85,7 +85,7 @@ def _figures(file: RunFile, plan: DelayPlan) -> list[Figure]:
         Figure(
             title="Percentiles over load",
             draw=partial(figures.draw_percentiles, file),
-            caption=f"How long the {units} of both directions took, on a logarithmic scale, the tester's own delay "
+            caption=f"How long all {units} took, on a logarithmic scale, the tester's own delay "
             f"included: through the device, and dashed over the bare wire. {PERCENTILES}",
             key="percentiles",
         ),
@@ -169,12 +169,6 @@ def _notes(file: RunFile, plan: DelayPlan, delays: list[Delay]) -> list[str]:
     return notes
 
 
-def _size(run: Run) -> tuple[str, str]:
-    if facts.counts_ios(run):
-        return "IO size", f"{facts.text(run.traffic.get('io_size', 'not recorded'))} bytes"
-    return "Frame size", f"{facts.text(facts.lookup(run, facts.FRAME_SIZE_KEYS))} bytes"
-
-
 def _set_up(file: RunFile, plan: DelayPlan) -> list[tuple[str, str]]:
     run = file.run
     rows = [
@@ -182,7 +176,7 @@ def _set_up(file: RunFile, plan: DelayPlan) -> list[tuple[str, str]]:
         ("Bare wire", f"run {plan.wire_run}" if plan.wire_run else plan.wire or "none"),
         ("Rounds", f"{plan.rounds}, trials of {format_duration(plan.trial_s)}"),
         ("Loads are", run.load_scope),
-        _size(run),
+        *facts.traffic(run),
         *blocks.place_and_time(run),
     ]
     if plan.throughput is not None:

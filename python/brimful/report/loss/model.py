@@ -165,9 +165,6 @@ def set_up(file: RunFile) -> list[tuple[str, str]]:
         ("Loads", f"{len(plan.loads)} at most" if plan.until_lossless else f"{len(plan.loads)}, as asked for"),
         ("Sweeps", str(plan.sweeps)),
         ("Trials", f"{format_duration(plan.duration_s)}, {format_duration(plan.rest_s)} apart"),
-        ("Frame size", facts.text(facts.lookup(file.run, facts.FRAME_SIZE_KEYS) or "unknown"))
-        if facts.counts_frames(file.run)
-        else ("IO size", facts.text(facts.io_size(file.run) or "unknown")),
-        ("Directions", facts.directions(file.run) or "unknown"),
+        *facts.traffic(file.run),
         *blocks.place_and_time(file.run),
     ]

@@ -124,6 +124,6 @@ def set_up(file: RunFile, plan: RecoveryPlan) -> list[tuple[str, str]]:
     return [
         *rows,
         ("Rounds", str(plan.rounds)),
-        ("Frame size", facts.text(facts.lookup(run, facts.FRAME_SIZE_KEYS) or "unknown")),
+        *facts.traffic(run),
         *blocks.place_and_time(run),
     ]

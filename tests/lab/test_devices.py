@@ -164,7 +164,7 @@ def test_a_kept_device_goes_on_until_it_is_cleaned(own_interfaces, state_directo
     try:
         lab.close()
         assert all(process.is_alive() for process in running)
-        assert health.find_obstacle(lab_tester(lab_id), ip=4, mtu=1500, ways=lab._ways()) is None
+        assert health.find_obstacle(lab_tester(lab_id), ip=4, mtu=1500, ways=lab._ways) is None
     finally:
         state.clean_one(lab_id)
     assert not any(process.is_alive() for process in running)

@@ -279,6 +279,22 @@ def test_why_it_does_not_forward_is_one_line(own_interfaces, state_directory, mo
     assert list(state_directory.iterdir()) == []
 
 
+def test_one_that_forwards_one_way_is_measured_that_way_alone(own_interfaces, monkeypatch):
+    program = FORWARDER.replace("ports[1 - ports.index(port)].send(frame)", "ports[1].send(frame)")
+    Path("one_way.py").write_text(program.replace("select.select(ports,", "select.select(ports[:1],"))
+    one_way = f"program,run={shlex.quote(sys.executable)} one_way.py {{a}} {{b}}"
+    measurer = LabMeasurer(one_way, ["--direction=uni"], ip=4, timeout_s=20.0)
+    try:
+        output = measured(measurer)
+        assert (output.sent, output.lost) == (20, 0)
+    finally:
+        measurer.close()
+    monkeypatch.setattr(health, "_PATIENCE_S", 2.0)
+    said = "no frame came through from tb to ta within 2 s, but from ta to tb: `--direction uni` sends that way alone"
+    with pytest.raises(MeasureError, match=re.escape(said)):
+        LabMeasurer(one_way, [], ip=4, timeout_s=20.0)
+
+
 def test_a_line_that_never_comes_is_missed(own_interfaces, monkeypatch):
     monkeypatch.setattr(program, "_LINE_PATIENCE_S", 0.5)
     printed = r"printed no line that begins with 'Ready' within 0.5 s; it said: "

@@ -47,6 +47,7 @@ class Lab:
         keepers: list[Keeper],
         programs: Programs,
         settings: Settings,
+        ways: Sequence[tuple[int, int]] | None = None,
     ) -> None:
         self._id = lab_id
         self._device = device
@@ -57,6 +58,10 @@ class Lab:
         self._programs = programs
         self._settings = settings
         self._is_fresh = True
+        self._ways = [
+            health.Way(sender, receiver, self.router_macs[sender] if self._routes else self.macs[receiver])
+            for sender, receiver in ways or self._all_ways()
+        ]
 
     def __enter__(self) -> Self:
         return self
@@ -242,14 +247,14 @@ class Lab:
         return self._programs.take_output()
 
     def _check(self, *, tester_listens: bool = False) -> None:
-        """Make sure that frames pass the device both ways."""
+        """Make sure that frames pass the device."""
         forwarder = self._settings.forwarder
         is_over = (lambda: False) if forwarder is None else forwarder.is_over
         obstacle = health.find_obstacle(
             self.tester,
             ip=self._ip,
             mtu=self._mtu,
-            ways=self._ways(),
+            ways=self._ways,
             is_over=is_over,
             tester_listens=tester_listens,
         )
@@ -267,16 +272,11 @@ class Lab:
         message = f"lab:{self._device} does not work: {reason}"
         raise MeasureError(message)
 
-    def _ways(self) -> list[health.Way]:
+    def _all_ways(self) -> list[tuple[int, int]]:
         """Give a way out of each port and a way into each: to the next one, or along the cable."""
         count = len(self._ports)
         is_cabled = self._device is Device.WIRE
-        ways = []
-        for sender in range(count):
-            receiver = sender ^ 1 if is_cabled else (sender + 1) % count
-            next_hop = self.router_macs[sender] if self._routes else self.macs[receiver]
-            ways.append(health.Way(sender, receiver, next_hop))
-        return ways
+        return [(sender, sender ^ 1 if is_cabled else (sender + 1) % count) for sender in range(count)]
 
     def keep(self) -> None:
         """Let the lab outlive this process, until `brimful lab clean` ends it."""
@@ -293,8 +293,15 @@ class Lab:
             self._keepers = []
 
 
-def open_lab(device: str, *, ip: int = 4, mtu: int = devices.DEFAULT_MTU, **options: int | str) -> Lab:
-    """Make a lab that is gone when this process is, and make sure that frames pass the device both ways.
+def open_lab(
+    device: str,
+    *,
+    ip: int = 4,
+    mtu: int = devices.DEFAULT_MTU,
+    ways: Sequence[tuple[int, int]] | None = None,
+    **options: int | str,
+) -> Lab:
+    """Make a lab that is gone when this process is, and make sure that frames pass the device.
 
     Parameters
     ----------
@@ -304,6 +311,9 @@ def open_lab(device: str, *, ip: int = 4, mtu: int = devices.DEFAULT_MTU, **opti
         4 or 6: what the router routes and the tester sends.
     mtu
         Of every link: the bytes of the longest frame without the 18 of its header and its frame check sequence.
+    ways
+        Which frames must pass: from one of the tester's ports to another, by their places. By default one way out of
+        each port and one into each.
     **options
         The options of the device, if not in its text. A device has to be slower than the tester for its loss to be
         found: that is what `work` is for.
@@ -342,7 +352,7 @@ def open_lab(device: str, *, ip: int = 4, mtu: int = devices.DEFAULT_MTU, **opti
         place = Place(tester, programs, ip, mtu, catalogue.ports_of(chosen))
         settings = catalogue.build(kind, place, chosen)
         state.save(_entry(lab_id, kind, owner, keepers))
-        lab = Lab(lab_id, kind, place, keepers, programs, settings)
+        lab = Lab(lab_id, kind, place, keepers, programs, settings, ways)
         lab._check()
     except BaseException:
         _close(lab_id, keepers)

@@ -17,12 +17,22 @@ if TYPE_CHECKING:
 
     from brimful.lab.namespaces import Namespace
 
-# Runs in the tester's namespace. A frame is sent again until the newest has arrived: none is on its way any more then.
-_PROBE_PROGRAM = """
+_BEGINNING = """
 import json, socket, sys, time
 patience, mark, ways = json.loads(sys.argv[1])
+passed = []
+def fail(near, far):
+    said = "no frame came through from %s to %s within %g s" % (near, far, patience)
+    if passed and len(ways) == 2:
+        said += ", but from %s to %s: `--direction uni` sends that way alone" % tuple(passed)
+    sys.exit(said)
+"""
+# Runs in the tester's namespace. A frame is sent again until the newest has arrived: none is on its way any more then.
+_PROBE_PROGRAM = (
+    _BEGINNING
+    + """
 ports = {}
-for name in ways:
+for name in {name for near, (far, _) in ways.items() for name in (near, far)}:
     ports[name] = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
     ports[name].bind((name, 0))
     ports[name].settimeout(0.1)
@@ -31,7 +41,7 @@ for near, (far, frame) in ways.items():
     number = 0
     while True:
         if time.monotonic() > deadline:
-            sys.exit("no frame came through from %s to %s within %g s" % (near, far, patience))
+            fail(near, far)
         number += 1
         tail = mark.encode() + number.to_bytes(4, "big")
         ports[near].send(bytes.fromhex(frame) + tail)
@@ -43,12 +53,14 @@ for near, (far, frame) in ways.items():
             break
         except TimeoutError:
             continue
+    passed += [near, far]
 """
+)
 # The same where a tester already takes what arrives, before any packet socket sees it: counters show what came, and
 # that nothing is on its way any more.
-_COUNTING_PROBE_PROGRAM = """
-import json, socket, sys, time
-patience, mark, ways = json.loads(sys.argv[1])
+_COUNTING_PROBE_PROGRAM = (
+    _BEGINNING
+    + """
 def received(name):
     with open("/proc/net/dev") as table:
         return next(int(line.split(":")[1].split()[1]) for line in table if line.split(":")[0].strip() == name)
@@ -59,13 +71,15 @@ for near, (far, frame) in ways.items():
     port.bind((near, 0))
     while received(far) == before:
         if time.monotonic() > deadline:
-            sys.exit("no frame came through from %s to %s within %g s" % (near, far, patience))
+            fail(near, far)
         port.send(bytes.fromhex(frame) + mark.encode() + bytes(4))
         time.sleep(0.02)
+    passed += [near, far]
 seen = None
-while seen != (seen := [received(name) for name in ways]):
+while seen != (seen := [received(far) for far, _ in ways.values()]):
     time.sleep(0.05)
 """
+)
 _MARK = "brimful lab"
 _PATIENCE_S = 10.0
 _LOOK_S = 0.1

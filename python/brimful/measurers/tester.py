@@ -82,6 +82,8 @@ class _Frames(msgspec.Struct):
 
     largest_frame_size: int
     has_vlan_tags: bool
+    ways: list[tuple[int, int]]
+    """Of each port that sends: its place, and the place of one that it sends to."""
 
 
 def _frames(arguments: list[str], ip: int, port_count: int) -> _Frames:
@@ -170,7 +172,7 @@ class LabMeasurer:
             message = f"lab:{kind} has no VLAN interfaces: send frames without tags, or use lab:bridge"
             raise UsageError(message)
         self._mtu = max(DEFAULT_MTU, frames.largest_frame_size - ETHERNET_LEN)
-        self._lab = open_lab(device, ip=ip, mtu=self._mtu, **options)
+        self._lab = open_lab(device, ip=ip, mtu=self._mtu, ways=frames.ways, **options)
         try:
             self._tester = self._tester_in(self._lab)
         except BaseException:

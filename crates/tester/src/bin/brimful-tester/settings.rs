@@ -60,7 +60,11 @@ impl Settings {
     /// # Errors
     /// When a frame size has no room for headers and stamp, or is too large.
     pub(crate) fn frames(&self) -> Result<Value, TemplateError> {
+        let routes = self.profile.routes();
+        let first_of = |from| routes.directions().iter().find(|direction| direction.from == from);
+        let ways = routes.orders().iter().filter_map(|order| first_of(order.from));
         Ok(json!({
+            "ways": ways.map(|way| [way.from, way.to]).collect::<Vec<_>>(),
             "largest_frame_size": self.profile.max_frame_len()? + FRAME_CHECK_SEQUENCE_LEN,
             "has_vlan_tags": self.profile.has_vlan_tags(),
         }))

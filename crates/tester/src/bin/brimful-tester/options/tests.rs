@@ -49,13 +49,21 @@ fn frames_are_as_small_as_what_was_asked_allows() {
 
 #[test]
 fn frames_are_described_without_interfaces() {
-    for (more, largest, has_vlan_tags) in [
-        (&[][..], 64, false),
-        (&["--frame-size=imix"], 1518, false),
-        (&["--frame-size=9000", "--vlan=5"], 9000, true),
+    let both = json!([[0, 1], [1, 0]]);
+    for (more, largest, has_vlan_tags, ways) in [
+        (&[][..], 64, false, both.clone()),
+        (&["--frame-size=imix"], 1518, false, both.clone()),
+        (&["--frame-size=9000", "--vlan=5"], 9000, true, both),
+        (&["--direction=uni"], 64, false, json!([[0, 1]])),
+        (
+            &["--port=c", "--pattern=many-to-one"],
+            64,
+            false,
+            json!([[1, 0], [2, 0]]),
+        ),
     ] {
         let arguments = [&["--port", "a", "--port", "b"], more].concat();
-        let expected = json!({"largest_frame_size": largest, "has_vlan_tags": has_vlan_tags});
+        let expected = json!({"largest_frame_size": largest, "has_vlan_tags": has_vlan_tags, "ways": ways});
         assert_eq!(settings(&arguments).unwrap().frames().unwrap(), expected);
     }
 }

@@ -10,8 +10,8 @@ import brimful.records
 
 HEAD = """# The fields of a record
 
-Every kind of line in [the record of a run](record.md), and the objects in them. `=` gives the default of a field that
-may be left out (`none`: it is not known then). Written by `make docs` from `python/brimful/records`.
+Every line of [the record of a run](record.md), by its `kind`, and the objects in lines. `=` gives the default of a
+field that may be left out (`none`: it is not known then). Written by `make docs` from `python/brimful/records`.
 """
 MODULES = (
     *("run", "measurer", "throughput", "delay", "burst", "recovery", "loss", "paired", "bisection"),

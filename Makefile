@@ -44,6 +44,7 @@ docs:
 	@mkdir -p build
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet --document-private-items
 	.venv/bin/python tools/reference.py > build/command.md && mv build/command.md docs/reference/command.md
+	.venv/bin/python tools/record_fields.py > build/fields.md && mv build/fields.md docs/reference/record-fields.md
 	.venv/bin/python tools/figures.py
 	.venv/bin/zensical build -f mkdocs.yml --strict
 

@@ -5,18 +5,20 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from support import ROOT
 
 sys.path.insert(0, str(ROOT / "tools"))
 import figures
 
 
-def test_the_reference_is_up_to_date():
+@pytest.mark.parametrize(("program", "page"), [("reference", "command"), ("record_fields", "record-fields")])
+def test_the_reference_is_up_to_date(program, page):
     # In a process of its own: a command called alone by an earlier test keeps its option of help as it was there.
     rendered = subprocess.run(
-        [sys.executable, ROOT / "tools" / "reference.py"], capture_output=True, text=True, check=True
+        [sys.executable, ROOT / "tools" / f"{program}.py"], capture_output=True, text=True, check=True
     )
-    assert (ROOT / "docs" / "reference" / "command.md").read_text() == rendered.stdout, "run make docs"
+    assert (ROOT / "docs" / "reference" / f"{page}.md").read_text() == rendered.stdout, "run make docs"
 
 
 def test_the_figure_of_the_first_screen_is_what_its_record_gives():

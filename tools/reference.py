@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import click
 from brimful.cli import group
@@ -10,8 +14,12 @@ from brimful.cli import group
 HEAD = """# The command
 
 What `--help` prints, of every command. An option that means the same in an earlier command is only named, and the
-commands of a group are the sections that follow it. Written by `make docs`.
+commands of a group are the sections that follow it. At the end are the programs that it starts. Written by `make docs`.
 """
+PROGRAMS = (
+    *("brimful-tester", "brimful-tester stations", "brimful-disk", "brimful-switchd", "brimful-switchd genflow"),
+    "brimful-switchd ofctl",
+)
 OPTION = re.compile(r"^  (-(?:.*\n(?:   .*\n)*))", re.MULTILINE)
 USAGE_ALONE = re.compile(r"\AUsage: .* \[OPTIONS\]\n\n")
 EMPTY_SECTION = re.compile(r"^\S.*:\n(?=\n|\Z)", re.MULTILINE)
@@ -53,9 +61,19 @@ def sections(command: click.Command, name: str, described: set[str], parent: cli
     return found
 
 
+def program_section(program: str) -> str:
+    """Give the help of a program, or of a command of one."""
+    name, *command = program.split()
+    words = [Path(sys.executable).with_name(name), *command, "--help"]
+    narrow = {**os.environ, "COLUMNS": "100"}
+    text = subprocess.run(words, capture_output=True, text=True, check=True, env=narrow).stdout
+    lines = [line.rstrip() for line in text.splitlines()]
+    return f"## {program}\n\n```\n" + "\n".join(lines) + "\n```\n"
+
+
 def render() -> str:
     """Give the whole page."""
-    return "\n".join([HEAD, *sections(group, "brimful", {HELP})])
+    return "\n".join([HEAD, *sections(group, "brimful", {HELP}), *map(program_section, PROGRAMS)])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Situations that users of other disk testers reported: the rows of ``docs/explanation/testers-survey.md``."""
+"""Situations that users of other disk testers reported in public trackers."""
 
 import pytest
 from disk_support import DISK, DiskTester, run

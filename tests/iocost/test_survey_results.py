@@ -1,4 +1,4 @@
-"""Situations that users of the io.cost benchmark reported: the rows of ``docs/explanation/testers-survey.md``."""
+"""Situations that users of the io.cost benchmark reported in public trackers."""
 
 import copy
 import json

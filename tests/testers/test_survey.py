@@ -1,4 +1,4 @@
-"""Situations that users of other packet testers reported: the rows of ``docs/explanation/testers-survey.md``."""
+"""Situations that users of other packet testers reported in public trackers."""
 
 import json
 import os

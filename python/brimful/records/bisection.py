@@ -24,13 +24,17 @@ class BisectionPlan(msgspec.Struct, frozen=True, omit_defaults=True):
     versions: list[Version]
     """From the good one to the bad one, parents first."""
     confidence: float
+    """Probability that an answer needs."""
     tolerance: float
     """A change of less, relative, is none."""
     pairs: int
     """Of trials in each visit."""
     trial_s: float
+    """Length of a trial."""
     seed: int
+    """What the order of trials is drawn from."""
     most_visits: int = 200
+    """The run then ends with a range."""
     keep: int = 16
     """Builds that are kept; one that was visited longest ago is removed for another."""
     side_by_side: bool = False
@@ -41,6 +45,7 @@ class BisectionPlan(msgspec.Struct, frozen=True, omit_defaults=True):
     git: str | None = None
     """The repository that the builds are commits of."""
     max_load: float | None = None
+    """The largest load."""
     first_load: float | None = None
     """Where the calibration begins; null: at ``max_load``, or far below any device."""
     queue: float | None = 0.0
@@ -53,7 +58,9 @@ class Build(Record, frozen=True, omit_defaults=True, tag="build"):
     build: int
     """Its number in `BisectionPlan.versions`."""
     start_s: float
+    """Since the start of the run."""
     elapsed_s: float
+    """How long it took."""
     output: str = ""
     """What its command printed, cut at the front where it is long."""
     failure: str | None = None
@@ -66,22 +73,29 @@ class Visit(Record, frozen=True, omit_defaults=True, tag="visit"):
     visit: int
     """Its number, from 0: `Trial.instance` of its trials. A visit that was interrupted has a number, and no record."""
     build: int
+    """Number of the build that was visited."""
     beside: int
+    """Number of the one that it was compared with."""
     purpose: str
-    """``ends``, ``control``, ``search`` or ``confirm``."""
+    """``ends``; ``control``: the good build beside itself; ``search``; ``confirm``: a build beside its parent."""
     mean: float
-    """Of the logarithms of build / beside of its pairs."""
+    """Of the natural logarithms of build / beside of its pairs."""
     deviation: float
     """Standard deviation of a pair."""
     pairs: int
+    """How many."""
     load: float
+    """Offered to the build."""
     beside_load: float
+    """Offered to the other."""
     start_s: float
+    """Since the start of the run."""
     elapsed_s: float
+    """How long it took."""
     queue: float = 0.0
     """Units that were taken off what arrived in each trial."""
     bits: float | None = None
-    """What it was expected to say, in a search."""
+    """Information that it was expected to give, in a search."""
 
 
 class Bisected(Record, frozen=True, omit_defaults=True, tag="bisected"):
@@ -92,10 +106,13 @@ class Bisected(Record, frozen=True, omit_defaults=True, tag="bisected"):
     builds: list[list[int]]
     """Numbers of builds of which one is it, for each change that was found."""
     probability: float
+    """That these builds are it."""
     reason: str = ""
+    """Why the answer is no better."""
     change: float = 0.0
-    """Logarithm of the ratio of the last build to the first."""
+    """Natural logarithm of the ratio of the last build to the first."""
     change_error: float = 0.0
+    """Its standard error."""
     belief: list[float] = []
     """Probability of each build to have changed something."""
     none: float = 1.0

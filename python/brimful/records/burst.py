@@ -27,6 +27,7 @@ class BurstPlan(msgspec.Struct, frozen=True, omit_defaults=True):
     throughput_run: str | None = None
     """Id of the run that found it; null: it was given."""
     throughput_goal: str | None = None
+    """Its goal."""
     asked: float | None = None
     """The load of the bursts that the tester could not offer; null: it could. Not in records: see `RunFile.ceiling`."""
 
@@ -54,15 +55,18 @@ class Burst(Record, frozen=True, omit_defaults=True, tag="burst"):
     """What all tests say together (RFC 9004 section 6.4). Frames are those of each way."""
 
     tests: int
+    """N of RFC 9004."""
     mean: float
     """Average of the longest bursts without loss: the benchmark."""
     least: int
+    """The shortest of them."""
     most: int
+    """The longest of them."""
     implied_buffer_s: float
     """Time that the average burst took to send."""
     deviation: float | None = None
     """Standard deviation of one test; null with one test."""
     corrected_buffer_s: float | None = None
-    """The same without what was forwarded meanwhile; null where the throughput is not known."""
+    """``implied_buffer_s`` x (load - throughput) / load; null where the throughput is not known."""
     at_limit: int = 0
     """Tests in which even the longest burst lost nothing: the average is then a least value."""

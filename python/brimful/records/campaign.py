@@ -14,7 +14,7 @@ class Member(Record, frozen=True, omit_defaults=True, tag="member"):
     """A search or another run that ended, with what its own record says of it, trials and bounds apart."""
 
     name: str
-    """Its place in the campaign: number, measurer and frame size."""
+    """Number in the campaign, measurer and frame size; its last line is valid."""
     measurer: str
     """As given to the campaign: the members of one measurer have it alike."""
     repeat: int
@@ -22,11 +22,13 @@ class Member(Record, frozen=True, omit_defaults=True, tag="member"):
     path: str
     """Directory of its record, relative to that of the campaign."""
     end: End
+    """Last line of its record."""
     frame_size: str | None = None
     """As given to the campaign; null where sizes were not varied."""
     run: Run | None = None
     """First line of its record; null when it never began."""
     goal_results: list[GoalResult] = []
+    """Of a search."""
     burst: Burst | None = None
     """Result of a run on bursts; null where it has none, or is another run."""
     losses: list[Loss] = []
@@ -34,6 +36,7 @@ class Member(Record, frozen=True, omit_defaults=True, tag="member"):
     recoveries: list[Recovery] = []
     """Of a run on recovery."""
     warnings: list[Warning] = []
+    """From its record."""
 
     @property
     def cell(self) -> tuple[str, str | None]:

@@ -28,11 +28,16 @@ class Loss(Record, frozen=True, omit_defaults=True, tag="loss"):
     """What was lost at one load, in all of its trials."""
 
     load: float
+    """As in the plan."""
     trials: int
+    """How many."""
     sent: int
+    """Units offered in them."""
     lost: int
+    """Of these, not forwarded."""
     ratio: float
     """Mean of the trials."""
     low: float | None = None
     """Lower end of the 95 % interval of the mean; null with one trial, which shows no spread."""
     high: float | None = None
+    """Its upper end."""

@@ -20,9 +20,13 @@ class MeasurerFacts(msgspec.Struct, frozen=True, omit_defaults=True):
     ceiling: float | UnsetType | None = UNSET
     """The load that the tester itself reaches, with no device between; null where it was not measured."""
     can_stop_early: bool | UnsetType = UNSET
+    """Whether it obeys ``stop_above_loss_ratio``."""
     tells_delay: bool | UnsetType = UNSET
+    """Whether its trials have a delay."""
     virtual_time: bool | UnsetType = UNSET
+    """Whether its time is simulated."""
     extra: dict[str, Any] = {}
+    """All other facts."""
 
     @property
     def kind(self) -> str:

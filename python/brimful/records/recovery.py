@@ -13,6 +13,7 @@ class RecoveryPlan(msgspec.Struct, frozen=True, omit_defaults=True):
     of: str
     """``overload`` (RFC 2544 section 26.5) or ``reset`` (26.6, RFC 6201)."""
     rounds: int
+    """How often it is measured."""
     load: float
     """The overload, or at which the device is reset."""
     duration_s: float
@@ -26,9 +27,13 @@ class RecoveryPlan(msgspec.Struct, frozen=True, omit_defaults=True):
     limit_s: float = 60.0
     """After so long a device that still loses frames has not recovered."""
     reset_command: str | None = None
+    """What resets the device."""
     throughput: float | None = None
+    """The throughput that the loads are shares of."""
     throughput_run: str | None = None
+    """Id of the run that found it; null: it was given."""
     throughput_goal: str | None = None
+    """Its goal."""
     asked: float | None = None
     """The load that the tester could not offer; null: it could. Not in records: see `RunFile.ceiling`."""
 
@@ -46,5 +51,6 @@ class Recovery(Record, frozen=True, omit_defaults=True, tag="recovery"):
     round: int
     """From 0."""
     low_s: float
+    """At least this long."""
     high_s: float | None = None
-    """Null: not recovered within the limit."""
+    """At most this long; null: not recovered within the limit."""

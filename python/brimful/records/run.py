@@ -26,54 +26,86 @@ class Run(Record, frozen=True, omit_defaults=True, tag="run"):
     """First line of a file: what was run, where, with what."""
 
     schema: int
+    """Version of this format: 1."""
     run_id: str
+    """Name of the run."""
     started: str
+    """Date and time with offset (RFC 3339)."""
     tool: dict[str, str]
+    """``name`` and ``version`` of the program."""
     command: list[str]
+    """The words of the command line."""
     host: dict[str, Any]
+    """Facts about the machine."""
     subject: str = "search"
-    """``search``: a search for throughput. ``delay``: the processing delay of a device. ``burst``: the longest burst
-    without loss. ``recovery``: how long frames are lost after an overload or a reset. ``loss``: how much is lost at
-    each load. ``block-device``: QoS parameters
-    of a block device. ``switch-discards``: what uplinks of switches dropped, and whom it hurt. ``campaign``: many
-    searches. ``burst-campaign``, ``loss-campaign``, ``recovery-campaign``: such runs, one for each
-    frame size. ``comparison``: devices against each other,
-    live. ``bisection``: which build of a history made a device slower. ``suite``: all tests of an RFC.
-    ``switching``: one test of RFC 2889."""
+    """What was measured. ``search``: the throughput. ``delay``: the processing delay of a device. ``burst``: the
+    longest burst without loss. ``recovery``: how long frames are lost after an overload or a reset. ``loss``: how much
+    is lost at each load. ``block-device``: QoS parameters of a block device. ``switch-discards``: what uplinks of
+    switches dropped, and whom it hurt. ``campaign``, ``burst-campaign``, ``loss-campaign``, ``recovery-campaign``:
+    several such runs. ``comparison``: devices against each other, live. ``bisection``: which build of a history made a
+    device slower. ``suite``: all tests of an RFC. ``switching``: one test of RFC 2889."""
     measurer: MeasurerFacts = MeasurerFacts()
+    """What made the trials."""
     goals: list[Goal] = []
+    """Of a search or a campaign."""
     delay: DelayPlan | None = None
+    """The plan of a run of this subject."""
     burst: BurstPlan | None = None
+    """The plan of a run of this subject."""
     recovery: RecoveryPlan | None = None
+    """The plan of a run of this subject."""
     loss: LossPlan | None = None
+    """The plan of a run of this subject."""
     suite: SuitePlan | None = None
+    """The plan of a run of this subject."""
     switching: SwitchingPlan | None = None
+    """The plan of a run of this subject."""
     paired: PairedPlan | None = None
+    """The plan of a ``comparison``."""
     bisection: BisectionPlan | None = None
+    """The plan of a run of this subject."""
     min_load: float = 0.0
+    """The least load of any trial; 0: no limit."""
     max_load: float = 0.0
+    """The greatest load of any trial; 0: no limit."""
     strategy: str = ""
+    """``straddle``, ``classic`` or ``bisect``."""
     load_unit: str = "frames/s"
+    """What a load counts."""
     load_scope: str = "per interface and direction"
+    """The traffic that a load refers to."""
     conversion_factor: float = 1.0
+    """Aggregate load / load, from 1e-9 to 1e9."""
     traffic: dict[str, Any] = {}
+    """Facts about what was offered."""
     device: dict[str, Any] = {}
+    """Facts about the device."""
     source: dict[str, Any] = {}
-    """What was analysed, where nothing was measured: files, versions, settings."""
+    """What was analysed, where nothing was measured: files, versions, settings. Of a campaign: its searches."""
     preset: str | None = None
+    """Of the goals."""
     seed: int | None = None
+    """Of a simulated system."""
     hint: float | None = None
+    """The load near which the search began."""
     budget_s: float | None = None
+    """Time, set-up and ceiling included, after which the search ends with the bounds it has."""
     early_termination: bool = False
+    """Whether trials may stop when their outcome is certain."""
     warm_up_s: float = 0.0
+    """Length of a first trial that does not count."""
     on_invalid: str = "retry:10"
+    """What is done about a spoiled trial: ``fail``, ``retry:N`` or ``loss``."""
     on_error: str = "fail"
+    """What is done about a trial without a usable reply: the same words."""
     deviations: list[str] = []
+    """From the trial procedure of RFC 2544, a text each."""
     labels: dict[str, str] = {}
+    """Given by the user."""
     fingerprint: str = ""
     """Equal for runs of the same search: what ``--resume`` looks for."""
     digest: str = ""
-    """Of this line, see `brimful.records.digest`."""
+    """Of this line."""
 
     @property
     def measured(self) -> str:
@@ -86,42 +118,59 @@ class Trial(Record, frozen=True, omit_defaults=True, gc=False, tag="trial"):
     """One trial. ``invalid`` trials are kept and never counted."""
 
     seq: int
+    """Number, from 0."""
     load: float
+    """The intended load."""
     duration_s: float
+    """Intended duration of sending."""
     intended: int
+    """Units that the whole trial should have offered."""
     sent: int
+    """Units offered."""
     lost: int
+    """Units offered and not forwarded."""
     effective_duration_s: float | None = None
+    """Weight in the sums of the search, as a time; null: as ``duration_s``."""
     start_s: float = 0.0
     """Since the start of the run."""
     elapsed_s: float = 0.0
     """Wall time of the whole trial, waits included."""
     stopped_early: bool = False
+    """Whether it ended when its outcome was certain."""
     delay_p99_s: float | None = None
     """99th percentile of the delay, largest of all directions; null where nothing arrived or it was not measured."""
     phase: int | None = None
     """Phase or target of the strategy, where it has such."""
     path: str | None = None
-    """In runs of the subject ``delay``: ``device``, or ``wire``, without it. Of the subject ``recovery``: ``overload``,
-    ``probe`` or ``reset``. Of the subject ``comparison``: name of the device."""
+    """Of ``delay``: ``device`` or ``wire``. Of ``recovery``: ``overload``, ``probe`` or ``reset``. Of ``comparison``:
+    name of the device. Of ``bisection``: ``build`` or ``beside``."""
     round: int | None = None
-    """In runs of the subject ``delay``: trials of the two paths at one load and in one round were made together. Of the
-    subjects ``burst``, ``recovery`` and ``comparison``: number of the test or round, from 0."""
+    """Of ``delay``: trials of one load and round were made together. Of ``burst``, ``recovery``, ``loss``,
+    ``comparison`` and ``bisection``: number of the test, round, sweep or pair, from 0."""
     burst: int | None = None
-    """In runs of the subject ``burst``: frames of the burst, of each interface and direction."""
+    """Of ``burst``: frames of the burst, of each interface and direction."""
     step: str | None = None
-    """In runs of the subject ``block-device``: the step of the measurement that it belongs to. Of the subject
-    ``comparison``: ``calibration``, ``pairs`` or ``loss``. Of the subject ``switching``: pattern of addresses, or size
-    of frames."""
+    """Of ``block-device``: step of the measurement. Of ``comparison``: ``calibration``, ``pairs`` or ``loss``. Of
+    ``bisection``: ``calibration`` or ``pairs``. Of ``switching``: pattern of addresses, or size of frames."""
     instance: int | None = None
-    """In runs of the subject ``comparison``: how often the devices, or the active build, had been made anew."""
+    """Of ``comparison``: how often the devices, or the active build, had been made anew. Of ``bisection``: number of
+    the visit."""
     invalid: str | None = None
+    """Why it does not count: ``warm-up``, ``dead-direction check``, or what spoiled it."""
     duplicated: int | None = None
+    """Copies beyond the first; null: not counted."""
     reordered: int | None = None
+    """Units that a later one overtook; null: not counted."""
     late: int | None = None
+    """Of the lost, those that came through after all; null: not counted."""
     directions: list[dict[str, Any]] = []
+    """The counts of each direction."""
     warnings: list[dict[str, Any]] = []
+    """Each with ``code`` and ``text``."""
     extra: dict[str, Any] = {}
+    """The measurer's other fields. In a lab ``device_counters``, what moved, and of its programs ``device_programs``:
+    ``cpu_s`` in the trial, ``peak_memory_bytes`` (the largest of each process, added up) and ``output``, the end of
+    what they wrote since the trial before."""
 
     @property
     def forwarded(self) -> int:
@@ -143,10 +192,13 @@ class Warning(Record, frozen=True, omit_defaults=True, tag="warning"):
     """Something the reader of a result should know; ``code`` is stable."""
 
     code: str
+    """A stable word."""
     text: str
+    """The same for people."""
     seq: int | None = None
+    """The trial that it is about."""
     load: float | None = None
-    """With the code `TESTER_CEILING`: the greatest load from here on."""
+    """With the code ``tester-ceiling``: the greatest load from here on."""
 
 
 TESTER_CEILING = "tester-ceiling"
@@ -162,7 +214,7 @@ class Machine(msgspec.Struct, frozen=True):
     speed_spread: float
     """How far the time of a fixed piece of work between trials moved: (95th - 5th percentile) / median."""
     quiet: bool
-    """Whether neither is large enough to move results by more than the width of the goals."""
+    """Whether ``others_share`` is at most 0.01, and ``speed_spread`` at most the smallest width of the goals."""
 
 
 class End(Record, frozen=True, omit_defaults=True, tag="end"):
@@ -171,12 +223,15 @@ class End(Record, frozen=True, omit_defaults=True, tag="end"):
     reason: str
     """``done``, ``time-budget``, ``interrupted`` or ``measurement-failed``."""
     trials: int
+    """Trials so far, invalid ones included."""
     search_s: float
+    """Time of the search so far."""
     text: str = ""
+    """What went wrong."""
     machine: Machine | None = None
     """Since the run began or was resumed; null where nothing was watched."""
     digest: str = ""
-    """Of the file up to here, see `brimful.records.digest`."""
+    """Of the file up to here."""
 
 
 _SHORT_RATES = frozenset({"pps", "fps", "iops", "IOPS", "cps", "rps", "tps"})

@@ -35,10 +35,14 @@ class SuiteTest(Record, frozen=True, omit_defaults=True, tag="suite_test"):
     """A test that came to an end; what it found is in its own record."""
 
     size: str
+    """Of its frames."""
     test: str
+    """Its name."""
     path: str
     """Directory of its record, relative to that of the suite."""
     reason: str
     """Why it ended: as in `End`."""
     trials: int = 0
+    """How many it made."""
     text: str = ""
+    """The reason in words."""

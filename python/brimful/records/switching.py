@@ -54,8 +54,9 @@ class SwitchingResult(Record, frozen=True, omit_defaults=True, kw_only=True, tag
     name: str
     """Of the pattern, the frames or the port; empty where a test has one only."""
     verdict: str
-    """``found``, ``at-least``, ``none`` (nothing can be said), ``pass`` or ``fail``."""
+    """``found``: the value is the result. ``at-least``: nothing failed up to there. ``pass`` or ``fail``: of frames or
+    of a port. ``none``: nothing can be said, and ``text`` gives the reason."""
     value: float | None = None
-    """Addresses, frames/s or seconds."""
+    """Addresses, frames/s, seconds or frames."""
     text: str = ""
     """What to know of it."""

@@ -93,7 +93,7 @@ def calibrated(
     if calibration.is_at_limit:
         message = (
             f"it took all of {calibration.load:.6g}/s, the most that can be offered: the builds are too fast for the"
-            " tester; use smaller frames, or raise --max-load"
+            " tester; use smaller frames or larger IOs, or raise --max-load"
         )
         raise MeasureError(message)
     queue = calibration.queue or 0.0

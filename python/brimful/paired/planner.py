@@ -279,7 +279,7 @@ class Planner:
             offered = ", ".join(f"{load:.6g}/s" for load in dict.fromkeys(loads.values()))
             message = (
                 f"{' and '.join(loads)} {all_of_it} all that the tester can offer ({offered}): the"
-                " ratio would be that of the tester; use smaller frames, or a faster tester"
+                " ratio would be that of the tester; use smaller frames or larger IOs, or a faster tester"
             )
             raise MeasureError(message)
         for device, calibration in zip(self._plan.devices, self._calibrations, strict=True):

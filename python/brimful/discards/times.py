@@ -106,7 +106,10 @@ def parse_local(text: str, zone: str | None) -> int | None:
     )
     hour, minute, second = (int(match[part] or 0) for part in ("hour", "minute", "second"))
     microsecond = int((match["fraction"] or "").ljust(6, "0")[:6])
-    local = datetime.datetime(year, month, day, hour, minute, second, microsecond)
+    # Of a leap second Unix time is that of the next one.
+    leap = second == 60 and minute % 15 == 14
+    local = datetime.datetime(year, month, day, hour, minute, second - leap, microsecond)
+    local += datetime.timedelta(seconds=leap)
     if match["zone"] and "/" in match["zone"]:
         zone, offset = match["zone"], None
         if zone not in zoneinfo.available_timezones():

@@ -22,7 +22,7 @@ from brimful.discards.json_texts import documents, first_object
 from brimful.discards.telemetry.columns import Decoded, Refused
 from brimful.discards.telemetry.seen import Series
 from brimful.discards.telemetry.series import read_series
-from brimful.discards.telemetry.source import Source, UnreadableError
+from brimful.discards.telemetry.source import Settled, Source, UnreadableError
 from brimful.discards.telemetry.vocabularies import FRONTS, full_name, meaning_of
 from brimful.discards.texts import decoded
 from brimful.discards.times import DOUBTFUL, parse_local
@@ -66,7 +66,7 @@ def recognises(path: Path) -> bool:
         return any(keys <= found.keys() for keys in _FORMS)
 
 
-def read_agents(source: Source) -> Iterator[Decoded]:
+def read_agents(source: Source) -> Iterator[Decoded | Settled]:
     """Read the series in a file.
 
     Raises
@@ -82,14 +82,14 @@ def read_agents(source: Source) -> Iterator[Decoded]:
     return read_samples(source, _table if is_table else _documents)
 
 
-def read_points(source: Source) -> Iterator[Decoded]:
+def read_points(source: Source) -> Iterator[Decoded | Settled]:
     """Read the series in line protocol; raises what `read_agents` does."""
     return read_samples(source, _points)
 
 
 def read_samples(
     source: Source, samples: Callable[[io.BufferedReader, list[Problem]], Iterator[Sample]]
-) -> Iterator[Decoded]:
+) -> Iterator[Decoded | Settled]:
     """Read the series that a text has samples of; raises what `read_agents` does."""
     points: dict[tuple[tuple[str, str], ...], list[tuple[float, str]]] = {}
     doubtful = 0
@@ -105,7 +105,7 @@ def read_samples(
             points.setdefault(tuple(sorted(labels.items())), []).append((seconds, value))
     if lines.damage is None and not (points or doubtful):
         raise UnreadableError(problems[0][1] if problems else _NONE)
-    found = [Series(dict(labels), sorted(values, key=lambda one: one[0])) for labels, values in points.items()]
+    found = [Series(dict(labels), list(values)) for labels, values in points.items()]
     yield Decoded(
         lines=len(problems),
         refused=[Refused(str(source.path), "", *problem) for problem in problems],

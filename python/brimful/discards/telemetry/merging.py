@@ -16,8 +16,21 @@ from brimful.discards.store import Partition, Store
 from brimful.discards.telemetry.chains import NO_TAIL, Tail, tail_of
 from brimful.discards.telemetry.cleaning import ceilings_per_s, clean, merge
 from brimful.discards.telemetry.mislabelled import tell_apart
-from brimful.discards.telemetry.rows import BIN_US, METRICS, Rows, as_numbers, empty_rows, from_table, joined
+from brimful.discards.telemetry.replicas import Numbers, Samples, are_between
+from brimful.discards.telemetry.rows import (
+    ABSOLUTE,
+    BIN_US,
+    METRICS,
+    SINCE,
+    Rows,
+    as_numbers,
+    day_of,
+    empty_rows,
+    from_table,
+    joined,
+)
 
+HOUR_S = 3600
 _EPOCH = datetime.date(1970, 1, 1)
 
 
@@ -34,10 +47,14 @@ class Counts:
 class Merged:
     """What became of the rows of a machine."""
 
+    place: tuple[str, str] = ("", "")
+    """Site and machine."""
     new: int = 0
     known: int = 0
     """Rows that the store had, or that were delivered twice."""
     conflicting: int = 0
+    may_count_twice: bool = False
+    """Differences of one source lie evenly between those of another."""
     days: dict[Partition, Counts] = field(default_factory=dict)
 
 
@@ -49,13 +66,14 @@ def merge_machine(
     A day depends on the last polls of the one before. What depends on a day is written before it: whenever this is
     killed, ingesting the same again finds the day unfinished and does both.
     """
-    merged = Merged()
+    merged = Merged((site, machine))
     tail: tuple[int, Tail] | None = None
     for day in sorted(days):
         partition = _partition(site, machine, day)
         stored = store.read(partition, SAMPLES)
         ceilings = ceilings_per_s(capacities.at(site, partition.day))
         old = empty_rows(0) if stored is None else from_table(stored)
+        merged.may_count_twice |= _may_count_twice([old, *days[day]])
         rows, conflicts = merge(joined([old, *days[day]]), ceilings)
         rows = tell_apart(rows)
         delivered = sum(len(part) for part in days[day])
@@ -70,6 +88,41 @@ def merge_machine(
             _clean_again(store, site, machine, day + 1, tail[1], capacities, merged)
         _write(store, partition, table, stored, merged)
     return merged
+
+
+def _may_count_twice(parts: list[Rows]) -> bool:
+    """Say whether differences lie evenly between others, as those of a second poller do."""
+    before: dict[int, list[NDArray[np.int64]]] = {}
+    for part in parts:
+        since = part["kind"] == SINCE
+        for code in np.unique(part["metric"][since]).tolist():
+            ends = np.unique(part["end_us"][since & (part["metric"] == code)])
+            if code in before and are_between(np.unique(np.concatenate(before[code])) / 1e6, ends / 1e6):
+                return True
+            before.setdefault(code, []).append(ends)
+    return False
+
+
+def polls_between(store: Store, place: tuple[str, str], metric: int, first_s: float, last_s: float) -> Samples:
+    """Give the polls of a counter on the days of two times, and of the hour on both sides, as the store has them.
+
+    Raises
+    ------
+    BrimfulError
+        When a file of the store is damaged.
+    """
+    times: list[Numbers] = []
+    numbers: list[Numbers] = []
+    first, last = (int(day_of(np.array(at * 1e6, np.int64))) for at in (first_s - HOUR_S, last_s + HOUR_S))
+    for day in range(first, last + 1):
+        stored = store.read(_partition(*place, day), SAMPLES)
+        if stored is not None:
+            rows = from_table(stored)
+            rows = rows[(rows["metric"] == metric) & (rows["kind"] == ABSOLUTE)]
+            rows = rows[np.argsort(rows["end_us"])]
+            times.append(rows["end_us"] / 1e6)
+            numbers.append(rows["counter"].astype(np.float64))
+    return np.concatenate([*times, np.zeros(0)]), np.concatenate([*numbers, np.zeros(0)])
 
 
 def judge_machine(store: Store, partitions: list[Partition], capacities: Capacities) -> int:

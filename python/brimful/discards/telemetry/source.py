@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from brimful.discards.compression import Readable
+from brimful.discards.telemetry.replicas import Samples
 from brimful.discards.telemetry.seen import Seen
 
 
@@ -40,3 +42,9 @@ class Source:
     reading: Reading
     seen: Seen
     """Series of counters that the store has."""
+    polls_between: Callable[[tuple[str, str], int, float, float], Samples]
+    """Gives the polls of a port and metric that the store has on the days of two times, in Unix seconds."""
+
+
+class Settled:
+    """Given by a reader that goes on once what was read before is in the store."""

@@ -23,7 +23,7 @@ from brimful.discards.capacities import Capacities
 from brimful.discards.compression import DamagedError
 from brimful.discards.identity import MAX_NAME_LENGTH, is_name
 from brimful.discards.schema import Flag
-from brimful.discards.telemetry import counters, warehouse
+from brimful.discards.telemetry import clocks, counters, warehouse
 from brimful.discards.telemetry import ports as of_ports
 from brimful.discards.telemetry.cells import counts_of, devices_of, floats_of, names_of
 from brimful.discards.telemetry.columns import MISSING, NOT_TOLD, Columns, Decoded, Refused, put, sort_out, wrong_clocks
@@ -168,7 +168,7 @@ def _generic(batch: pa.Table, reading: Reading, problems: dict[int, str], decode
         codes = {"device": device[told], "port": port[told], "index": index[told]}
         decoded.notes += of_ports.renamed(devices, ports, codes, seconds[told])
     ways = (place * 2 + (direction == "tx")) * 2 + (scope == "local")
-    checks.refuse(of_ports.doubled(ways, seconds, checks.good, list(counts.values())), _DOUBLED)
+    behind = _check_times(ways, device, seconds, checks, list(counts.values()), reading, decoded)
     end_us = found.us.fill_null(0).to_numpy(zero_copy_only=False)
     parts, part_places = [], []
     for name, (number, there, _, debt) in counts.items():
@@ -179,8 +179,7 @@ def _generic(batch: pa.Table, reading: Reading, problems: dict[int, str], decode
         rows["end_us"] = end_us[chosen]
         rows["kind"] = ABSOLUTE if reading.counters else SINCE
         rows["counter" if reading.counters else "delivered"] = number[chosen]
-        if reading.counters:
-            rows["flags"] = replaced[chosen] * int(Flag.REPLACED)
+        rows["flags"] = (behind | (replaced & bool(reading.counters)))[chosen] * int(Flag.REPLACED)
         for side, where in itertools.product(("rx", "tx"), ("uplink", "local")):
             same = (direction[chosen] == side) & (scope[chosen] == where)
             rows["metric"][same] = CODES[f"switch.{COUNTED[name]}.{where}.{side}"]
@@ -192,6 +191,26 @@ def _generic(batch: pa.Table, reading: Reading, problems: dict[int, str], decode
         part_places.append(place[chosen])
     known = [(devices[one // len(ports)], ports[one % len(ports)]) for one in places]
     put(decoded, np.concatenate(parts), np.concatenate(part_places), known)
+
+
+def _check_times(
+    ways: NDArray[np.int64],
+    device: NDArray[np.int64],
+    seconds: NDArray[np.float64],
+    checks: _Checks,
+    counts: list[of_ports.Count],
+    reading: Reading,
+    decoded: Decoded,
+) -> NDArray[np.bool_]:
+    """Take out rows of times that are there twice; say which are the first behind a step of the clock."""
+    found = of_ports.set_back(ways, device, seconds, checks.good, counts, are_counters=bool(reading.counters))
+    checks.refuse(found.of_two, clocks.TWO_POLLERS)
+    twice = found.twice & checks.good
+    if twice.any():
+        decoded.left_out[clocks.SET_BACK] += int(twice.sum())
+        checks.good &= ~twice
+    checks.refuse(of_ports.doubled(ways, seconds, checks.good, counts), _DOUBLED)
+    return found.behind
 
 
 def _uptimes(column: pa.ChunkedArray, checks: _Checks, end_us: NDArray[np.int64]) -> tuple[Rows, NDArray[np.intp]]:

@@ -167,6 +167,10 @@ FOREIGN = [{"target": "edge-1.ifOutDiscards", "datapoints": [[100, MIDNIGHT]]}]
 EXCEL = "sep=;\n" + table("%d.%m.%Y %H:%M:%S", "5,0", delimiter=";").replace("xe-0", "Zürich")
 TABS = "# from the core\n\n" + table("%Y-%m-%d %H:%M", delimiter="\t").replace("timestamp", "TIMESTAMP")
 DOUBLED = "".join(f"{line},{line[:1]},{line[:1]}\n" for line in table("%Y-%m-%dT%H:%M:%SZ").split("\r\n") if line)
+SAME_HEADER = table("%Y-%m-%dT%H:%M:%SZ").replace(
+    "\n2022-01-02T00:02", "\n" + table("").splitlines(keepends=True)[0] + "2022-01-02T00:02"
+)
+OTHER_HEADER = "timestamp,device,port,direction,discards,packets\n"
 FAILED_POLL = f"{table('%Y-%m-%dT%H:%M:%SZ')}2022-01-02T00:09:00Z,edge-1,xe-0,tx,N/A,-\n"
 
 WRITTEN = {
@@ -347,6 +351,16 @@ WRITTEN = {
         re.sub("(10[0-9])\r", r"\1.000\r", table("%Y-%m-%dT%H:%M:%SZ", delimiter=";")),
         "discards is no count",
     ),
+    "spreadsheets, rounded": (
+        "a.csv",
+        re.sub("10([0-9])\r", r"1.0000\1E+12\r", table("%Y-%m-%dT%H:%M:%SZ")),
+        "discards is no count",
+    ),
+    "spreadsheets, units": (
+        "a.csv",
+        table("%Y-%m-%dT%H:%M:%SZ").replace("discards", "discards (1/s)"),
+        "column discards (1/s) has a unit: call it discards",
+    ),
     "spreadsheets, doubled": ("a.csv", DOUBLED, 7),
     "programs": (
         "a.csv",
@@ -357,6 +371,8 @@ WRITTEN = {
         ),
         7,
     ),
+    "cat, same header": ("a.csv", SAME_HEADER, 7),
+    "cat, other header": ("a.csv", OTHER_HEADER + SAME_HEADER, "is behind another header"),
     "failed polls": ("a.csv", FAILED_POLL, 7),
     "gzip, bzip2, xz, Zstandard": ("a.csv.xz", lzma.compress(table("%Y-%m-%dT%H:%M:%SZ").encode()), 7),
     "PowerShell": ("a.csv", ("\ufeff" + table("%Y-%m-%d %H:%M:%S")).encode("utf-16-le"), 7),

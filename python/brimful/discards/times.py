@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from brimful.discards.values import Mask, Values, counts, is_text, null_mask, numbers, said, texts
 from brimful.errors import UsageError
 
+HOW_TO_WRITE = "write it like 2026-03-01 00:01:00, or in Unix time"
 DOUBTFUL = "is a local time that the clocks show twice or never"
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _MICROSECOND = datetime.timedelta(microseconds=1)

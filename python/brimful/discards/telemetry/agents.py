@@ -7,6 +7,7 @@ and CSV (annotated: ``_time``, ``_field``, ``_value``), and tables with a column
 from __future__ import annotations
 
 import io
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -25,12 +26,17 @@ from brimful.discards.telemetry.series import read_series
 from brimful.discards.telemetry.source import Settled, Source, UnreadableError
 from brimful.discards.telemetry.vocabularies import FRONTS, full_name, meaning_of
 from brimful.discards.texts import decoded
-from brimful.discards.times import DOUBTFUL, parse_local
+from brimful.discards.times import DOUBTFUL, HOW_TO_WRITE, parse_local
 
 _TIMES = ("_time", "time", "timestamp")
 _NOT_TAGS = {*_TIMES, "_value", "_field", "_start", "_stop", "_measurement", "result", "table", ""}
 _HEADER_WITHIN = 10
 """Lines."""
+_SHOWN = 80
+"""Characters of what cannot be read."""
+_UNTIMED = "have no time"
+"""Why samples are left out."""
+_WITH_UNIT = re.compile(r"(.+?)\s*[(\[].*")
 _NONE = "has no counters of interfaces with a name that is known, such as ifOutDiscards or .../counters/out-discards"
 _KEY = re.compile(r"([^/\[\]]+)((?:\[[^=\]]+=[^\]]*\])+)")
 _KEYS = re.compile(r"\[([^=\]]+)=([^\]]*)\]")
@@ -92,24 +98,35 @@ def read_samples(
 ) -> Iterator[Decoded | Settled]:
     """Read the series that a text has samples of; raises what `read_agents` does."""
     points: dict[tuple[tuple[str, str], ...], list[tuple[float, str]]] = {}
-    doubtful = 0
+    left_out: Counter[str] = Counter()
+    unreadable = ""
     problems: list[Problem] = []
     with source.path.open("rb") as file:
         lines = WholeLines(uncompressed(file))
         for tags, name, at, value in samples(_text_of(lines), problems):
+            if not at:
+                left_out[_UNTIMED] += 1
+                continue
             seconds = _seconds(at, source.reading.zone)
             if seconds is None:
-                doubtful += 1
+                left_out[f"time {DOUBTFUL}"] += 1
+                continue
+            if math.isnan(seconds):
+                unreadable = unreadable or at
                 continue
             labels = {key: tag for key, tag in tags.items() if tag and key not in _NOT_TAGS} | {"__name__": name}
             points.setdefault(tuple(sorted(labels.items())), []).append((seconds, value))
-    if lines.damage is None and not (points or doubtful):
-        raise UnreadableError(problems[0][1] if problems else _NONE)
+    if unreadable:
+        problems.append(
+            (0, f"has a time that cannot be read: {unreadable[:_SHOWN]}; {HOW_TO_WRITE}", unreadable[:1000])
+        )
+    if lines.damage is None and not points and not (left_out.keys() - {_UNTIMED}):
+        raise UnreadableError(problems[0][1] if problems else f"has no times; {HOW_TO_WRITE}" if left_out else _NONE)
     found = [Series(dict(labels), list(values)) for labels, values in points.items()]
     yield Decoded(
         lines=len(problems),
         refused=[Refused(str(source.path), "", *problem) for problem in problems],
-        left_out=Counter({f"time {DOUBTFUL}, or none": doubtful} if doubtful else {}),
+        left_out=left_out,
     )
     yield from read_series(found, source)
     if lines.damage is not None:
@@ -133,10 +150,11 @@ def _is_table(text: io.BufferedReader) -> bool:
     return False
 
 
-def _table(text: io.BufferedReader, _problems: list[Problem]) -> Iterator[Sample]:
+def _table(text: io.BufferedReader, problems: list[Problem]) -> Iterator[Sample]:
     names: list[str] = []
+    known: set[str] = set()
     delimiter = ""
-    for line in text:
+    for number, line in enumerate(text, start=1):
         row_text = decoded(line).strip("\r\n")
         # Each table of an annotated file has its own names, behind lines of annotations.
         if not row_text or row_text.startswith("#"):
@@ -145,10 +163,15 @@ def _table(text: io.BufferedReader, _problems: list[Problem]) -> Iterator[Sample
         if not names:
             delimiter = table_texts.delimiter_of(row_text)
         cells = next(table_texts.parted([row_text], delimiter), [])
-        if not names:
+        if not names or _is_header(cells, known):
             names = [cell.strip() for cell in cells]
+            known = set(names) - {""}
+            _check_units(names)
             continue
-        row = dict(zip(names, cells, strict=False))
+        if len(cells) != len(names):
+            problems.append((number, f"has {len(cells)} columns, not {len(names)}", row_text[:1000]))
+            continue
+        row = dict(zip(names, cells, strict=True))
         # A column of InfluxDB 1.
         row |= dict(_TAG.findall(row.pop("tags", "")))
         at = next((row[name] for name in _TIMES if row.get(name)), "")
@@ -157,6 +180,19 @@ def _table(text: io.BufferedReader, _problems: list[Problem]) -> Iterator[Sample
             yield row, name, at, row.get("_value", "")
         else:
             yield from _row(row, row.get("name", ""), at)
+
+
+def _check_units(names: list[str]) -> None:
+    for name in names:
+        found = _WITH_UNIT.fullmatch(name)
+        if found is not None and _is_counter(found[1]):
+            message = f"column {name} has a unit: call it {found[1]} if it is the counter itself"
+            raise UnreadableError(message)
+
+
+def _is_header(cells: list[str], known: set[str]) -> bool:
+    """Say whether a row is a header again, as where files were put one behind the other."""
+    return any(cell in known for cell in cells[:3]) and any(cell in _TIMES for cell in cells)
 
 
 def _row(row: dict[str, str], measurement: str, at: str) -> Iterator[Sample]:
@@ -247,11 +283,12 @@ def _plain(text: str) -> str:
 
 
 def _seconds(text: str, zone: str | None) -> float | None:
+    """Read a time: NaN where it is none, nothing of a local time that the clocks show twice or never."""
     try:
         return float(text)
     except ValueError:
         try:
             us = parse_local(text, zone)
         except (ValueError, OverflowError):
-            return None
+            return math.nan
     return None if us is None else us / 1e6

@@ -13,7 +13,7 @@ from brimful.discards.identity import device_in, is_name
 from brimful.discards.schema import Flag
 from brimful.discards.telemetry import clocks
 from brimful.discards.telemetry.again import leave_out_stored, rank_of
-from brimful.discards.telemetry.cells import are_fractions
+from brimful.discards.telemetry.cells import are_fractions, are_rounded
 from brimful.discards.telemetry.columns import MISSING, UNIT_REASONS, Decoded, Refused, put, wrong_clocks
 from brimful.discards.telemetry.ports import FEWEST_PAIRS, MOST_PAIRS
 from brimful.discards.telemetry.renames import follow
@@ -77,7 +77,7 @@ def read_series(every: list[Series], source: Source) -> Iterator[Decoded | Settl
         put(part, rows, np.zeros(len(rows), np.int64), [one.place])
         yield part
     places = sorted({one.place for one in known})
-    for number, series in ages:
+    for number, series in _of_one_kind(ages):
         device = device_in(series.metric)
         part = Decoded()
         of_device = [place for place in places if place[0] == device]
@@ -236,6 +236,8 @@ def _rows(one: Known, latest_s: float, decoded: Decoded, *, is_later: bool) -> t
     counters = [counter_of(text) for _, text in one.series.values]
     if -1 in counters and are_fractions([text for _, text in one.series.values]):
         return empty_rows(0), "holds fractions: a mean or a rate is no counter; save the counter itself"
+    if are_rounded(text for _, text in one.series.values):
+        return empty_rows(0), "holds rounded numbers, like 1.23457E+12: save all their digits"
     taken = np.array([counter is not None and counter >= 0 for counter in counters], bool)
     missing = sum(counter is None for counter in counters)
     if missing:
@@ -259,6 +261,15 @@ def _rows(one: Known, latest_s: float, decoded: Decoded, *, is_later: bool) -> t
         # The counter of a port that got another index is another one.
         rows["flags"][np.argmin(rows["end_us"])] |= int(Flag.REPLACED)
     return rows, problem
+
+
+def _of_one_kind(ages: list[tuple[int, Series]]) -> list[tuple[int, Series]]:
+    """Give the ages of one kind of each device: an agent is younger than its host."""
+    best: dict[str, int] = {}
+    for _, series in ages:
+        device, kind = device_in(series.metric), _UPTIMES.index(series.metric["__name__"])
+        best[device] = min(kind, best.get(device, kind))
+    return [one for one in ages if _UPTIMES[best[device_in(one[1].metric)]] == one[1].metric["__name__"]]
 
 
 def _ages(series: Series) -> Rows:

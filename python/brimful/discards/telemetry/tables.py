@@ -30,7 +30,7 @@ from brimful.discards.telemetry.columns import MISSING, NOT_TOLD, Columns, Decod
 from brimful.discards.telemetry.row_batches import COUNTED, SWITCH, batches
 from brimful.discards.telemetry.rows import ABSOLUTE, CODES, FIXED, SINCE, UPTIME, Rows, empty_rows
 from brimful.discards.telemetry.source import Reading, Source, UnreadableError
-from brimful.discards.times import DOUBTFUL, Times, times
+from brimful.discards.times import DOUBTFUL, HOW_TO_WRITE, Times, times
 
 _DIRECTIONS = {"rx": "rx", "in": "rx", "ingress": "rx", "tx": "tx", "out": "tx", "egress": "tx"}
 _DOUBLED = "has two numbers at one time, time after time: these are two ports; give each a name of its own"
@@ -47,10 +47,11 @@ def read_table(source: Source) -> Iterator[Decoded]:
     """
     path, reading = source.path, source.reading
     try:
-        for batch, refused, first in batches(path):
+        for batch, refused, first, headers in batches(path):
             decoded = Decoded(lines=len(batch) + len(refused), samples=len(batch), refused=refused)
             problems: dict[int, str] = {}
-            numbers = np.setdiff1d(np.arange(first, first + decoded.lines), [one.line for one in refused])
+            others = [*(one.line for one in refused), *headers]
+            numbers = np.setdiff1d(np.arange(first, first + len(batch) + len(others)), others)
             if warehouse.is_nested(batch.column_names):
                 warehouse.take_rows(batch.to_pylist(), reading.latest_s, problems, decoded)
             elif "hostname" in batch.column_names:
@@ -72,7 +73,7 @@ def read_table(source: Source) -> Iterator[Decoded]:
 def doubt_in(path: Path, zone: str | None, ceilings: Capacities) -> str | None:
     """Say why it must be said whether a table holds counters or differences; nothing where it shows that."""
     with contextlib.suppress(UnreadableError, pa.ArrowException, OSError, EOFError, UnicodeDecodeError, csv.Error):
-        for batch, _, _ in batches(path):
+        for batch, *_ in batches(path):
             if warehouse.is_nested(batch.column_names):
                 return None
             if "hostname" in batch.column_names:
@@ -139,7 +140,7 @@ def _generic(batch: pa.Table, reading: Reading, problems: dict[int, str], decode
     _count_doubtful(found, decoded)
     checks = _Checks(~found.doubtful, problems)
     seconds = found.seconds
-    checks.refuse(np.isnan(seconds), "timestamp is no time: write it like 2026-03-01 00:01:00, or in Unix time")
+    checks.refuse(np.isnan(seconds), f"timestamp is no time: {HOW_TO_WRITE}")
     for reason, wrong in wrong_clocks(np.nan_to_num(seconds), reading.latest_s):
         checks.refuse(wrong, reason)
     devices, device = devices_of(batch["device"])

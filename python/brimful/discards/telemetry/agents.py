@@ -98,6 +98,7 @@ def read_samples(
 ) -> Iterator[Decoded | Settled]:
     """Read the series that a text has samples of; raises what `read_agents` does."""
     points: dict[tuple[tuple[str, str], ...], list[tuple[float, str]]] = {}
+    of_tags: dict[tuple[object, ...], list[tuple[float, str]]] = {}
     left_out: Counter[str] = Counter()
     unreadable = ""
     problems: list[Problem] = []
@@ -114,21 +115,25 @@ def read_samples(
             if math.isnan(seconds):
                 unreadable = unreadable or at
                 continue
-            labels = {key: tag for key, tag in tags.items() if tag and key not in _NOT_TAGS} | {"__name__": name}
-            points.setdefault(tuple(sorted(labels.items())), []).append((seconds, value))
+            key = (name, *tags.items())
+            found = of_tags.get(key)
+            if found is None:
+                labels = {key: tag for key, tag in tags.items() if tag and key not in _NOT_TAGS} | {"__name__": name}
+                found = of_tags[key] = points.setdefault(tuple(sorted(labels.items())), [])
+            found.append((seconds, value))
     if unreadable:
         problems.append(
             (0, f"has a time that cannot be read: {unreadable[:_SHOWN]}; {HOW_TO_WRITE}", unreadable[:1000])
         )
     if lines.damage is None and not points and not (left_out.keys() - {_UNTIMED}):
         raise UnreadableError(problems[0][1] if problems else f"has no times; {HOW_TO_WRITE}" if left_out else _NONE)
-    found = [Series(dict(labels), list(values)) for labels, values in points.items()]
+    every = [Series(dict(labels), list(values)) for labels, values in points.items()]
     yield Decoded(
         lines=len(problems),
         refused=[Refused(str(source.path), "", *problem) for problem in problems],
         left_out=left_out,
     )
-    yield from read_series(found, source)
+    yield from read_series(every, source)
     if lines.damage is not None:
         raise lines.damage
 
@@ -163,7 +168,7 @@ def _table(text: io.BufferedReader, problems: list[Problem]) -> Iterator[Sample]
         if not names:
             delimiter = table_texts.delimiter_of(row_text)
         cells = next(table_texts.parted([row_text], delimiter), [])
-        if not names or _is_header(cells, known):
+        if not names or (known.intersection(cells) and _is_header(cells, known)):
             names = [cell.strip() for cell in cells]
             known = set(names) - {""}
             _check_units(names)
@@ -177,7 +182,8 @@ def _table(text: io.BufferedReader, problems: list[Problem]) -> Iterator[Sample]
         at = next((row[name] for name in _TIMES if row.get(name)), "")
         if "_field" in row:
             name = full_name(row["_field"], row.get("path", ""), row.get("_measurement", ""))
-            yield row, name, at, row.get("_value", "")
+            tags = {column: cell for column, cell in row.items() if column not in _NOT_TAGS}
+            yield tags, name, at, row.get("_value", "")
         else:
             yield from _row(row, row.get("name", ""), at)
 
@@ -198,8 +204,9 @@ def _is_header(cells: list[str], known: set[str]) -> bool:
 def _row(row: dict[str, str], measurement: str, at: str) -> Iterator[Sample]:
     """Give the counters in a row of a table, of which all other columns are tags."""
     names = {column: full_name(column, row.get("path", ""), measurement) for column in row}
-    tags = {column: cell for column, cell in row.items() if not _is_counter(names[column])}
-    for column in row.keys() - tags.keys():
+    counters = [column for column in row if _is_counter(names[column])]
+    tags = {column: cell for column, cell in row.items() if column not in _NOT_TAGS and column not in counters}
+    for column in counters:
         yield tags, names[column], at, row[column]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
@@ -45,6 +44,8 @@ class Known:
     """It counts packets of all kinds, in place of unicast ones."""
     first_s: float
     last_s: float
+    times: NDArray[np.float64]
+    """Of its samples, as they were read."""
     set_at: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     """Times of the first samples after the clock was set."""
 
@@ -52,9 +53,8 @@ class Known:
     def span(self) -> Span:
         """From when to when its port had the name that its labels say."""
         device, name = place_of(self.series.metric)
-        times = sorted(at for at, _ in self.series.values)
-        distances = sorted(after - before for before, after in itertools.pairwise(times))
-        every_s = distances[len(distances) // 2] if distances else 0
+        distances = np.sort(np.diff(np.sort(self.times)))
+        every_s = float(distances[len(distances) // 2]) if len(distances) else 0
         return Span(device, self.series.metric.get("ifIndex", ""), name, self.first_s, self.last_s, every_s)
 
 
@@ -113,6 +113,18 @@ class Seen:
                 else other.first_s < one.last_s and one.first_s < other.last_s
             )
         ]
+
+
+def plain_counters(values: list[tuple[float, Value]]) -> list[int] | None:
+    """Read counters at once where all are written as whole numbers; nothing where any is not."""
+    words = [text for _, text in values]
+    try:
+        together = "".join(words)  # type: ignore[arg-type]
+    except TypeError:
+        return None
+    if not (together.isdecimal() and together.isascii() and all(words) and max(map(len, words)) < _DIGITS):  # type: ignore[arg-type]
+        return None
+    return list(map(int, words))  # type: ignore[arg-type]
 
 
 def counter_of(value: Value) -> int | None:

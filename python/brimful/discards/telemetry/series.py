@@ -19,7 +19,7 @@ from brimful.discards.telemetry.ports import FEWEST_PAIRS, MOST_PAIRS
 from brimful.discards.telemetry.renames import follow
 from brimful.discards.telemetry.replicas import as_one, differing, told
 from brimful.discards.telemetry.rows import ABSOLUTE, CODES, FIXED, UPTIME, Rows, empty_rows
-from brimful.discards.telemetry.seen import Known, Seen, Series, Value, counter_of
+from brimful.discards.telemetry.seen import Known, Seen, Series, Value, counter_of, plain_counters
 from brimful.discards.telemetry.source import Settled, Source
 from brimful.discards.telemetry.vocabularies import ALL_KINDS, meaning_of, name_in, place_of
 from brimful.discards.times import IN_PARTS, unix_parts
@@ -100,7 +100,7 @@ def _leave_out_twice(known: list[Known], decoded: Decoded) -> None:
     """Leave out what was sampled in times that a device has twice, as the clock of its poller was set back."""
     spans: dict[str, list[clocks.Span]] = {}
     for one in known:
-        times = np.array([at for at, _ in one.series.values])
+        times = one.times
         if (times[1:] < times[:-1]).any():
             counters = [counter_of(value) for _, value in one.series.values]
             numbers = np.array([np.nan if number in {None, -1} else number for number in counters], np.float64)
@@ -108,10 +108,9 @@ def _leave_out_twice(known: list[Known], decoded: Decoded) -> None:
     for one in known:
         found = spans.get(one.place[0])
         if found:
-            times = np.array([at for at, _ in one.series.values])
-            twice = clocks.inside_any(times, found)
+            twice = clocks.inside_any(one.times, found)
             decoded.left_out[clocks.SET_BACK] += int(twice.sum())
-            one.set_at = times[clocks.firsts_behind(times, found)]
+            one.set_at = one.times[clocks.firsts_behind(one.times, found)]
             one.series.values = [value for value, left in zip(one.series.values, twice, strict=True) if not left]
 
 
@@ -133,13 +132,14 @@ def _identify(number: int, series: Series) -> Known | str:
             return f"has no label that names its {what} in short: none of {', '.join(names)}"
     if not series.values:
         return "has no samples"
-    if _is_of_two(series.values):
+    times = np.array([at for at, _ in series.values])
+    if not (times[1:] > times[:-1]).all() and _is_of_two(series.values):
         return "has two numbers at one time, time after time: these are two ports; save what tells them apart"
     metric = CODES.get(f"switch.{meaning.kind}.{labels.get('scope', 'uplink')}.{meaning.direction}")
     if metric is None:
         return "scope is neither uplink nor local"
-    times = [at for at, _ in series.values]
-    return Known(number, series, (device, port), metric, meaning.width, meaning.of_all_kinds, min(times), max(times))
+    first_s, last_s = float(times.min()), float(times.max())
+    return Known(number, series, (device, port), metric, meaning.width, meaning.of_all_kinds, first_s, last_s, times)
 
 
 def _is_of_two(values: list[tuple[float, Value]]) -> bool:
@@ -233,13 +233,15 @@ def _rows(one: Known, latest_s: float, decoded: Decoded, *, is_later: bool) -> t
     if not one.series.values:
         return empty_rows(0), None
     seconds = np.array([at for at, _ in one.series.values])
-    counters = [counter_of(text) for _, text in one.series.values]
-    if -1 in counters and are_fractions([text for _, text in one.series.values]):
-        return empty_rows(0), "holds fractions: a mean or a rate is no counter; save the counter itself"
-    if are_rounded(text for _, text in one.series.values):
-        return empty_rows(0), "holds rounded numbers, like 1.23457E+12: save all their digits"
+    plain = plain_counters(one.series.values)
+    counters = [counter_of(text) for _, text in one.series.values] if plain is None else plain
+    if plain is None:
+        if -1 in counters and are_fractions([text for _, text in one.series.values]):
+            return empty_rows(0), "holds fractions: a mean or a rate is no counter; save the counter itself"
+        if are_rounded(text for _, text in one.series.values):
+            return empty_rows(0), "holds rounded numbers, like 1.23457E+12: save all their digits"
     taken = np.array([counter is not None and counter >= 0 for counter in counters], bool)
-    missing = sum(counter is None for counter in counters)
+    missing = sum(counter is None for counter in counters) if plain is None else 0
     if missing:
         decoded.left_out[MISSING] += missing
     problem = "a value is no counter: left out" if (~taken).sum() > missing else None

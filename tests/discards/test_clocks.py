@@ -3,13 +3,13 @@
 import json
 import random
 
+import numpy as np
 import pytest
 from brimful.discards.capacities import Capacities
 from brimful.discards.schema import Flag
 from brimful.discards.telemetry import clocks
 from brimful.discards.telemetry.source import Reading
 from telemetry import MIDNIGHT, put
-from test_chains import polls
 from test_prometheus import answer, rows_of, series
 
 BEGIN = MIDNIGHT + 6 * 3600
@@ -204,10 +204,6 @@ def test_a_clock_set_back_between_two_files_is_refused(tmp_path):
 def test_times_twice_by_hand():
     times = [0, 60, 120, 180, 90, 150, 210, 270]
     rising, falling = [float(n) for n in range(8)], [0.0, 1, 2, 3, 1, 2, 3, 4]
-    numbers = [one[1] for one in polls(*range(8))]
-    assert numbers[0] == "0"
-    import numpy as np
-
     assert clocks.times_twice(np.array(times, float), np.array(rising)) == [(90, 180)]
     assert clocks.times_twice(np.array(times, float), np.array(falling)) == []
     assert clocks.times_twice(np.array(times[::-1], float), np.array(rising[::-1])) == [(90, 180)]

@@ -1,10 +1,18 @@
 """Tables as people put them together and spreadsheets save them: headers again, rounded numbers, units."""
 
+import json
+import os
+
 import pytest
+from brimful.discards.schema import Flag
+from brimful.discards.speed_tests import loading
 from brimful.discards.table_texts import OTHER_HEADER
+from brimful.discards.telemetry import sources
 from brimful.discards.telemetry.source import Reading
+from brimful.errors import UsageError
 from telemetry import MIDNIGHT, put
 from test_chains import total
+from test_prometheus import answer, rows_of, series
 
 COUNTED = [10**12 + 1_234_567 * n + n * n for n in range(60)]
 DISCARDS = [n // 7 for n in range(60)]
@@ -133,11 +141,6 @@ def test_samples_without_a_time_are_not_passed_over(tmp_path, name, content, rea
 
 
 def test_the_age_of_the_agent_goes_before_that_of_its_host(tmp_path):
-    import json
-
-    from brimful.discards.schema import Flag
-    from test_prometheus import answer, rows_of, series
-
     polls = [[MIDNIGHT + 60 * n, str(5 * n)] for n in range(40)]
     ages = [
         {
@@ -150,3 +153,11 @@ def test_the_age_of_the_agent_goes_before_that_of_its_host(tmp_path):
     put(tmp_path / "store", tmp_path / "a.json")
     assert not any(row["flags"] & (Flag.STEPPED | Flag.CONFLICT) for row in rows_of(tmp_path / "store"))
     assert total(tmp_path / "store", "discards.uplink.tx") == 5 * 39
+
+
+@pytest.mark.parametrize("kind", ["telemetry", "tests"])
+def test_a_pipe_is_no_file(tmp_path, kind):
+    os.mkfifo(tmp_path / "a.csv")
+    find = {"telemetry": sources, "tests": loading}[kind].find_sources
+    with pytest.raises(UsageError, match=r"a\.csv: is no file, which is read more than once"):
+        find([tmp_path / "a.csv"])

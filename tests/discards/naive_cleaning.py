@@ -275,6 +275,8 @@ def _told(poll, chain, ceiling):
         flags |= Flag.MISSED_POLL
     if poll.since and poll.stepped:
         return poll.start, None, flags | Flag.STEPPED
+    if poll.since and poll.before is None and len(chain) == 1:
+        return poll.start, None, flags
     if poll.since:
         value = poll.row["delivered"]
     else:

@@ -161,3 +161,29 @@ def test_a_pipe_is_no_file(tmp_path, kind):
     find = {"telemetry": sources, "tests": loading}[kind].find_sources
     with pytest.raises(UsageError, match=r"a\.csv: is no file, which is read more than once"):
         find([tmp_path / "a.csv"])
+
+
+@pytest.mark.parametrize("kind", ["rows", "Telegraf"])
+def test_nan_of_python_costs_no_row(tmp_path, kind):
+    def document(n):
+        discards = float("nan") if n % 5 == 1 else DISCARDS[n]
+        if kind == "rows":
+            where = {"timestamp": MIDNIGHT + 60 * n, "device": "edge", "port": "1", "direction": "tx"}
+            return where | {"octets": COUNTED[n], "discards": discards}
+        tags = {"agent_host": "edge", "ifName": "1"}
+        counters = {"ifHCOutOctets": COUNTED[n], "ifOutDiscards": discards}
+        return {"fields": counters, "tags": tags, "timestamp": MIDNIGHT + 60 * n}
+
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(document(n)) + "\n" for n in range(60)))
+    summary = put(tmp_path / "store", tmp_path / "a.jsonl", reading=Reading(counters=True))
+    assert (summary.bad_lines, totals(tmp_path)) == (0, ALL)
+
+
+def test_the_first_difference_has_no_rate_of_a_time_that_is_not_known(tmp_path):
+    """At midnight it is alone in its day: nothing says how long it took."""
+    lines = [f"{MIDNIGHT + 300 * n},edge,1,tx,3000000,5,0" for n in range(12)]
+    (tmp_path / "a.csv").write_text("\n".join([GENERIC, *lines, ""]))
+    put(tmp_path / "store", tmp_path / "a.csv", reading=Reading(counters=False))
+    first, *others = (row for row in rows_of(tmp_path / "store") if ".octets." in row["metric"])
+    assert (first["value"], first["usable"]) == (None, False)
+    assert {row["value"] / row["span_s"] for row in others} == {10_000}

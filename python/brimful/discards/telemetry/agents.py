@@ -14,12 +14,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from brimful.discards import table_texts
 from brimful.discards.archives import WholeLines
 from brimful.discards.compression import bare_name, uncompressed
-from brimful.discards.json_texts import documents, first_object
+from brimful.discards.json_texts import decoded_json, documents, first_object
 from brimful.discards.telemetry.columns import Decoded, Refused
 from brimful.discards.telemetry.seen import Series
 from brimful.discards.telemetry.series import read_series
@@ -213,7 +211,7 @@ def _row(row: dict[str, str], measurement: str, at: str) -> Iterator[Sample]:
 def _documents(text: io.BufferedReader, problems: list[Problem]) -> Iterator[Sample]:
     for number, document in documents(text):
         try:
-            found: Any = msgspec.json.decode(document or b"")
+            found: Any = decoded_json(document or b"")
             every = list(_polls(found))
         except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
             problems.append((number, "is no JSON of Telegraf or InfluxDB", decoded((document or b"")[:1000])))

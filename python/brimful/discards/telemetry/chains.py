@@ -366,7 +366,7 @@ def _values(
     reset = ~dips & ~wrapped & ~several & (chain.fell | rebooted)
     sawtooth = _falls_too_often(chain, reset) & ~dips & ~reset
     stepped = stepped & ~dips & ~reset & ~several & ~sawtooth
-    unknown = dips | reset | several | sawtooth | stepped | (chain.absolute & ~chain.known)
+    unknown = dips | reset | several | sawtooth | stepped | (chain.absolute & ~chain.known) | _alone(chain)
     difference = np.where(chain.since, chain.rows["delivered"], np.where(wrapped, step, counter - chain.implied))
     # A difference that is not exact in a float is no count of anything.
     inexact = difference > EXACT
@@ -383,6 +383,14 @@ def _values(
         + stepped * Flag.STEPPED
     )
     return chain.start_us, value, flags.astype(np.int16)
+
+
+def _alone(chain: _Chain) -> Bools:
+    """Say which differences have no row beside them that says how long they took."""
+    if not chain.since.any():
+        return np.zeros(len(chain.metric), bool)
+    alone: Bools = chain.since & ~chain.known & (np.bincount(chain.metric, minlength=len(METRICS)) == 1)[chain.metric]
+    return alone
 
 
 def _may_wrap_more(chain: _Chain, like_wraps: Bools, ceilings: NDArray[np.float64]) -> Bools:

@@ -18,7 +18,7 @@ from brimful.discards import table_texts
 from brimful.discards.archives import EMPTY, WholeLines
 from brimful.discards.compression import bare_name, uncompressed
 from brimful.discards.identity import PORT_LABELS
-from brimful.discards.json_texts import documents
+from brimful.discards.json_texts import decoded_json, documents
 from brimful.discards.telemetry import warehouse
 from brimful.discards.telemetry.columns import Refused
 from brimful.discards.telemetry.source import UnreadableError
@@ -226,7 +226,7 @@ def _json_batches(path: Path) -> Iterator[Batch]:
 
 def _rows_in(text: bytes | None) -> list[dict[str, Any]] | None:
     try:
-        found = msgspec.json.decode(text or b"")
+        found = decoded_json(text or b"")
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     every = found if isinstance(found, list) else [found]

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from brimful.discards.schema import Flag
 from brimful.discards.telemetry.columns import Decoded
 from brimful.discards.telemetry.replicas import (
+    FEWEST_BETWEEN,
+    Samples,
     agree,
     are_between,
     differing,
@@ -19,10 +23,12 @@ from brimful.discards.telemetry.replicas import (
     samples_of,
     told,
 )
+from brimful.discards.telemetry.rows import ABSOLUTE, day_of
 from brimful.discards.telemetry.seen import Before, Known
 from brimful.discards.telemetry.source import Source
 from brimful.discards.telemetry.vocabularies import Labels, meaning_of
 
+HOUR_S = 3600
 _NOT_AGREED = (
     "has samples between those of another source, with which they do not agree: of another port, or of a poller whose "
     "clock was set back; save what tells ports apart, or one of the sources"
@@ -67,7 +73,7 @@ def leave_out_stored(one: Known, others: Sequence[Before], source: Source, decod
         decoded.repeated += len(one.series.values)
         one.series.values = []
         return None
-    stored, own = source.polls_between(one.place, one.metric, one.first_s, one.last_s), samples_of(one)
+    stored, own = _stored(one, source), samples_of(one)
     if not len(stored[0]) or not len(own[0]) or (other == labels and not are_between(own[0], stored[0])):
         return None
     if not agree(own, stored):
@@ -80,6 +86,25 @@ def leave_out_stored(one: Known, others: Sequence[Before], source: Source, decod
     )
     one.series.values = kept
     return None
+
+
+def may_be_of_two(one: Known, others: Sequence[Before]) -> bool:
+    """Say whether a series shares more with others than samples that two files of one poller have."""
+    for other in others:
+        shared = one.times[(one.times >= other.first_s) & (one.times <= other.last_s)]
+        is_same = other.times is not None and bool(np.isin(shared, other.times).all())
+        if other.labels != one.series.metric or (len(shared) >= FEWEST_BETWEEN and not is_same):
+            return True
+    return False
+
+
+def _stored(one: Known, source: Source) -> Samples:
+    """Give the polls that the store has of a counter on the days of its samples, and the hours around them."""
+    first, last = day_of(np.array([(one.first_s - HOUR_S) * 1e6, (one.last_s + HOUR_S) * 1e6], np.int64)).tolist()
+    rows = source.rows_between(one.place, first, last)
+    rows = rows[(rows["metric"] == one.metric) & (rows["kind"] == ABSOLUTE)]
+    rows = rows[np.argsort(rows["end_us"])]
+    return rows["end_us"] / 1e6, rows["counter"].astype(np.float64)
 
 
 def _where(labels: Labels, others: Labels) -> str:

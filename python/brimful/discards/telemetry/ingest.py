@@ -21,7 +21,7 @@ from brimful.discards.schema import Flag
 from brimful.discards.store import Partition, Store
 from brimful.discards.telemetry import catalogue, disco
 from brimful.discards.telemetry.columns import Decoded
-from brimful.discards.telemetry.merging import Counts, Merged, judge_machine, merge_machine, polls_between
+from brimful.discards.telemetry.merging import Counts, Merged, judge_machine, merge_machine, rows_between
 from brimful.discards.telemetry.rows import Rows
 from brimful.discards.telemetry.seen import Seen
 from brimful.discards.telemetry.source import AS_IT_IS, Reading, Settled, Source
@@ -263,7 +263,8 @@ class _Ingest:
             return
         try:
             loader = catalogue.loader_of(path)
-            between = functools.partial(polls_between, self.store)
+            # Nothing is written while a source looks: what was read for one metric serves the others of its port.
+            between = functools.lru_cache(maxsize=1)(functools.partial(rows_between, self.store))
             source = Source(path, stream, self.reading, self.seen, between)
             for found in catalogue.named(loader.reader)(source):
                 rows += sum(map(len, found.rows.values())) if isinstance(found, Decoded) else 0

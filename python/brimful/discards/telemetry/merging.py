@@ -16,21 +16,18 @@ from brimful.discards.store import Partition, Store
 from brimful.discards.telemetry.chains import NO_TAIL, Tail, tail_of
 from brimful.discards.telemetry.cleaning import ceilings_per_s, clean, merge
 from brimful.discards.telemetry.mislabelled import tell_apart
-from brimful.discards.telemetry.replicas import Numbers, Samples, are_between
+from brimful.discards.telemetry.replicas import are_between
 from brimful.discards.telemetry.rows import (
-    ABSOLUTE,
     BIN_US,
     METRICS,
     SINCE,
     Rows,
     as_numbers,
-    day_of,
     empty_rows,
     from_table,
     joined,
 )
 
-HOUR_S = 3600
 _EPOCH = datetime.date(1970, 1, 1)
 
 
@@ -103,26 +100,16 @@ def _may_count_twice(parts: list[Rows]) -> bool:
     return False
 
 
-def polls_between(store: Store, place: tuple[str, str], metric: int, first_s: float, last_s: float) -> Samples:
-    """Give the polls of a counter on the days of two times, and of the hour on both sides, as the store has them.
+def rows_between(store: Store, place: tuple[str, str], first_day: int, last_day: int) -> Rows:
+    """Give the rows that a store has of a site and machine on these days since 1970, and those between.
 
     Raises
     ------
     BrimfulError
         When a file of the store is damaged.
     """
-    times: list[Numbers] = []
-    numbers: list[Numbers] = []
-    first, last = (int(day_of(np.array(at * 1e6, np.int64))) for at in (first_s - HOUR_S, last_s + HOUR_S))
-    for day in range(first, last + 1):
-        stored = store.read(_partition(*place, day), SAMPLES)
-        if stored is not None:
-            rows = from_table(stored)
-            rows = rows[(rows["metric"] == metric) & (rows["kind"] == ABSOLUTE)]
-            rows = rows[np.argsort(rows["end_us"])]
-            times.append(rows["end_us"] / 1e6)
-            numbers.append(rows["counter"].astype(np.float64))
-    return np.concatenate([*times, np.zeros(0)]), np.concatenate([*numbers, np.zeros(0)])
+    found = (store.read(_partition(*place, day), SAMPLES) for day in range(first_day, last_day + 1))
+    return joined([empty_rows(0), *(from_table(stored) for stored in found if stored is not None)])
 
 
 def judge_machine(store: Store, partitions: list[Partition], capacities: Capacities) -> int:

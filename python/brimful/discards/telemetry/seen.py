@@ -65,6 +65,8 @@ class Before(NamedTuple):
     width: Flag
     first_s: float
     last_s: float
+    times: NDArray[np.float64] | None = None
+    """Of its samples, where it is the last one that was read of its counter."""
 
 
 class Seen:
@@ -82,7 +84,12 @@ class Seen:
     def add(self, one: Known) -> None:
         """Keep a series that was read."""
         line = (*one.place, one.metric, int(one.width), one.series.metric, one.first_s, one.last_s)
+        before = self.found.get((*one.place, one.metric), [])
+        if before:
+            before[-1] = before[-1]._replace(times=None)
         self._keep(*line)
+        every = self.found[*one.place, one.metric]
+        every[-1] = every[-1]._replace(times=one.times)
         self.new.append([*line])
 
     def _keep(
@@ -97,9 +104,11 @@ class Seen:
         """Say whether the port had another index, or its counter another name, before: it may be another one."""
         now = one.series.metric
         return any(
-            last_s < one.first_s
-            and any(labels.get(label, now.get(label)) != now.get(label, labels.get(label)) for label in _OWN)
-            for labels, _, _, last_s in self.found.get((*one.place, one.metric), [])
+            other.last_s < one.first_s
+            and any(
+                other.labels.get(label, now.get(label)) != now.get(label, other.labels.get(label)) for label in _OWN
+            )
+            for other in self.found.get((*one.place, one.metric), [])
         )
 
     def over_the_time_of(self, one: Known) -> list[Before]:

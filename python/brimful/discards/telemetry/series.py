@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from brimful.discards.identity import device_in, is_name
 from brimful.discards.schema import Flag
 from brimful.discards.telemetry import clocks
-from brimful.discards.telemetry.again import leave_out_stored, rank_of
+from brimful.discards.telemetry.again import leave_out_stored, may_be_of_two, rank_of
 from brimful.discards.telemetry.cells import are_fractions, are_rounded
 from brimful.discards.telemetry.columns import MISSING, UNIT_REASONS, Decoded, Refused, put, wrong_clocks
 from brimful.discards.telemetry.ports import FEWEST_PAIRS, MOST_PAIRS
@@ -59,7 +59,8 @@ def read_series(every: list[Series], source: Source) -> Iterator[Decoded | Settl
     decoded.notes += _follow(known, seen)
     _leave_out_twice(known, decoded)
     known = _once(_best(known, decoded), decoded, refuse)
-    again = [(one, others) for one in known if (others := seen.over_the_time_of(one))]
+    again = [(one, seen.over_the_time_of(one)) for one in sorted(known, key=lambda one: one.place)]
+    again = [(one, others) for one, others in again if may_be_of_two(one, others)]
     if again:
         yield Settled()
     for one, others in again:

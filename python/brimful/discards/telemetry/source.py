@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from brimful.discards.compression import Readable
-from brimful.discards.telemetry.replicas import Samples
+from brimful.discards.telemetry.rows import Rows
 from brimful.discards.telemetry.seen import Seen
 
 
@@ -42,8 +42,8 @@ class Source:
     reading: Reading
     seen: Seen
     """Series of counters that the store has."""
-    polls_between: Callable[[tuple[str, str], int, float, float], Samples]
-    """Gives the polls of a port and metric that the store has on the days of two times, in Unix seconds."""
+    rows_between: Callable[[tuple[str, str], int, int], Rows]
+    """Gives the rows that the store has of a port from one day to another."""
 
 
 class Settled:

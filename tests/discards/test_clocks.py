@@ -207,3 +207,24 @@ def test_times_twice_by_hand():
     assert clocks.times_twice(np.array(times, float), np.array(rising)) == [(90, 180)]
     assert clocks.times_twice(np.array(times, float), np.array(falling)) == []
     assert clocks.times_twice(np.array(times[::-1], float), np.array(rising[::-1])) == [(90, 180)]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_clocks_that_are_set_back_at_random(tmp_path, seed):
+    """Once or twice, by more than two intervals: no rate is too high, and not all is left out."""
+    chance = random.Random(seed)
+    every, count = chance.choice([10, 30, 60, 300]), chance.randrange(60, 400)
+    places = [chance.randrange(10, count - 5) for _ in range(chance.choice([1, 2]))]
+    steps = {place: -chance.uniform(2.2, 60) * every for place in places}
+    found, offset = [], 40_000.0
+    for place in range(count):
+        offset += steps.get(place, 0)
+        true = every * place + chance.uniform(-0.02, 0.02) * every
+        if chance.random() > 0.03:
+            found.append((true, BEGIN + true + offset))
+    are_counters = chance.random() < 0.6
+    _, rows = put_table(tmp_path, as_table(found, are_counters=are_counters), counters=are_counters)
+    # How long the first difference took is not known.
+    rates = [rate for rate in wrong([row for row in rows if not row["flags"] & Flag.UNANCHORED]) if rate > RATE]
+    assert rates == []
+    assert sum(row["usable"] for row in rows) >= 2 * (count - 130 * len(steps)) * 0.9 - 10

@@ -8,6 +8,7 @@ device (`chains`) shows it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,42 +33,22 @@ def times_twice(times: Numbers, counters: Numbers) -> list[Span]:
     times, counters
         Of polls, in the order of the file; NaN where there is no number.
     """
-    there = ~np.isnan(counters)
-    times, counters = times[there], counters[there]
-    if _mostly_back(times):
-        times, counters = times[::-1], counters[::-1]
     return [
-        (begin, end)
-        for begin, end, before, after in _overlaps(times)
+        span
+        for span, before, after in _overlaps(times, counters)
         # Ranges that overlap, one behind the other, begin again at what was counted before.
-        if counters[before.stop - 1] <= counters[after.start]
-        and counters[_first_inside(times, before, begin)] < counters[_last_inside(times, after, end)]
+        if before.counts.max() <= after.counts.min() and before.counts.min() < after.counts.max()
     ]
 
 
 def differences_twice(times: Numbers, numbers: Numbers) -> tuple[list[Span], list[Span]]:
     """Give the same of what was counted since the row before; and the times that two pollers have written."""
-    there = ~np.isnan(numbers)
-    times, numbers = times[there], numbers[there]
-    if _mostly_back(times):
-        times, numbers = times[::-1], numbers[::-1]
     stepped: list[Span] = []
     doubled: list[Span] = []
-    for begin, end, before, after in _overlaps(times):
-        inside = [slice(*np.searchsorted(times[side], [begin, end + 1e-9]) + side.start) for side in (before, after)]
-        if any(part.start == part.stop for part in inside) or _are_repeated(times, numbers, *inside):
-            continue
-        lengths = zip(inside, (before, after), strict=True)
-        most = min((part.stop - part.start) / (side.stop - side.start) for part, side in lengths)
-        (doubled if most > MOST_TWICE else stepped).append((begin, end))
+    for span, before, after in _overlaps(times, numbers):
+        if not _is_repeated(before, after):
+            (doubled if min(before.share, after.share) > MOST_TWICE else stepped).append(span)
     return stepped, doubled
-
-
-def _are_repeated(times: Numbers, numbers: Numbers, part: slice, other: slice) -> bool:
-    """Say whether rows are there twice: of the same times, and nearly all with the same numbers."""
-    if not np.array_equal(times[part], times[other]):
-        return False
-    return bool((numbers[part] == numbers[other]).mean() > MOST_TWICE)
 
 
 def inside_any(times: Numbers, spans: list[Span]) -> NDArray[np.bool_]:
@@ -93,21 +74,37 @@ def _mostly_back(times: Numbers) -> bool:
     return bool((steps < 0).sum() > (steps > 0).sum())
 
 
-def _overlaps(times: Numbers) -> Iterator[tuple[float, float, slice, slice]]:
-    """Give the times that are there both before and after each step back, and the rows on both sides of it."""
+class _Part(NamedTuple):
+    """The rows on one side of a step that lie in times that both sides have."""
+
+    times: Numbers
+    counts: Numbers
+    share: float
+    """Of all rows on that side."""
+
+
+def _overlaps(times: Numbers, counts: Numbers) -> Iterator[tuple[Span, _Part, _Part]]:
+    """Give the times that are there both before each step back and from it to the next one, and their rows."""
+    there = ~np.isnan(counts)
+    times, counts = times[there], counts[there]
+    if _mostly_back(times):
+        times, counts = times[::-1], counts[::-1]
     back = np.flatnonzero(np.diff(times) < 0) + 1
     if len(back) > 1 + MOST_STEPS * len(times):
         return
-    edges = [0, *back.tolist(), len(times)]
-    for first, step, last in zip(edges, edges[1:], edges[2:], strict=False):
-        begin, end = max(times[first], times[step]), min(times[step - 1], times[last - 1])
-        if begin <= end:
-            yield float(begin), float(end), slice(first, step), slice(step, last)
+    for step, last in zip(back, [*back[1:], len(times)], strict=True):
+        begin, end = max(times[:step].min(), times[step]), min(times[:step].max(), times[last - 1])
+        parts = []
+        for side in (slice(0, step), slice(step, last)):
+            inside = (times[side] >= begin) & (times[side] <= end)
+            parts.append(_Part(times[side][inside], counts[side][inside], float(inside.mean())))
+        if all(len(part.times) for part in parts):
+            yield (float(begin), float(end)), parts[0], parts[1]
 
 
-def _first_inside(times: Numbers, rows: slice, begin: float) -> int:
-    return int(rows.start + np.searchsorted(times[rows], begin))
-
-
-def _last_inside(times: Numbers, rows: slice, end: float) -> int:
-    return int(rows.start + np.searchsorted(times[rows], end, "right")) - 1
+def _is_repeated(before: _Part, after: _Part) -> bool:
+    """Say whether rows are there again: most of those of the same times have the same numbers."""
+    order = np.argsort(before.times, kind="stable")
+    place = order[np.minimum(np.searchsorted(before.times[order], after.times), len(order) - 1)]
+    same = before.times[place] == after.times
+    return bool(((before.counts[place] == after.counts) & same).sum() > MOST_TWICE * max(same.sum(), 1))

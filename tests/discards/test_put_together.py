@@ -45,11 +45,10 @@ def totals(tmp_path):
 ALL = [COUNTED[-1] - COUNTED[0], DISCARDS[-1]]
 
 
-@pytest.mark.parametrize("kind", HEADERS)
-@pytest.mark.parametrize("form", [str, str.upper, "\ufeff{}".format])
+@pytest.mark.parametrize(
+    ("kind", "form"), [("generic", str), ("generic", str.upper), ("generic", "\ufeff{}".format), ("pivoted", str)]
+)
 def test_the_header_again_is_no_row(tmp_path, kind, form):
-    if kind == "pivoted" and form is not str:
-        pytest.skip("names of counters have capitals")
     header = HEADERS[kind]
     parts = [list(rows(kind, range(begin, begin + 20))) for begin in (0, 20, 40)]
     summary = put_lines(tmp_path, header, *parts[0], form(header), *parts[1], form(header), *parts[2])

@@ -114,7 +114,7 @@ FEWEST_FRACTIONS, MOST_FRACTIONS = 3, 0.01
 """Of this number of fractions on, in a larger share of all cells, none of these is a count."""
 _FRACTION = re.compile(r"^\s*[0-9]*\.[0-9]*[1-9][0-9]*\s*$")
 FEWEST_ROUNDED, DIGITS_LOST = 3, 2
-"""Of this number of different ones, each ends in so many zeros."""
+"""Of this number of different ones, each ends in this number of zeros or more."""
 _EXPONENT = re.compile(r"\s*([0-9])\.?([0-9]*)[eE]\+?([0-9]+)\s*")
 _GROUPED = re.compile(r"[1-9][0-9]{0,2}\.[0-9]{3}")
 _WITH_DECIMALS = re.compile(r"(?:0|[0-9]{4,})\.[0-9]{3}")

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 SET_BACK = "are of a time that is there twice, as a clock was set back (of local times, say --timezone)"
 """Why samples are left out."""
-MOST_STEPS = 0.05
-"""Share of rows; times that go back more often are in no order."""
+MOST_STEPS, MOST_STEPS_AT_ALL = 0.05, 50
+"""Share of rows, and number; times that go back more often are in no order."""
 MOST_TWICE = 0.5
 """Of more than this share of both sides, two pollers have written one after the other, or one the same again."""
 TWO_POLLERS = "is of one of two pollers that have counted the same: keep the rows of one of them"
@@ -90,7 +90,7 @@ def _overlaps(times: Numbers, counts: Numbers) -> Iterator[tuple[Span, _Part, _P
     if _mostly_back(times):
         times, counts = times[::-1], counts[::-1]
     back = np.flatnonzero(np.diff(times) < 0) + 1
-    if len(back) > 1 + MOST_STEPS * len(times):
+    if len(back) > min(1 + MOST_STEPS * len(times), MOST_STEPS_AT_ALL):
         return
     for step, last in zip(back, [*back[1:], len(times)], strict=True):
         begin, end = max(times[:step].min(), times[step]), min(times[:step].max(), times[last - 1])

@@ -52,6 +52,11 @@ def cleaned(rows, tail, ceilings):
         for metric, chain in chains.items():
             _link(chain, tail.get(metric), _usual(chain))
         _judge(polls, chains, _starts_of_device(uptimes), ceilings)
+        steps = _steps_of_clock(_starts_of_device(uptimes))
+        for poll in polls:
+            poll.stepped = poll.before is not None and any(
+                begin < poll.end and poll.start < end for begin, end in steps
+            )
         if not _undo_dips(chains):
             break
     told = {
@@ -184,6 +189,19 @@ def _starts_of_device(uptimes):
     return said
 
 
+def _steps_of_clock(said):
+    """Give the times between which the device aged by more or less than these say."""
+    steps = []
+    for (at, since), (later, since_later) in itertools.pairwise(said):
+        set_by, passed = since_later - since, later - at
+        if since_later <= at and abs(set_by) > max(5_000_000, min(passed, passed - set_by) // 2):
+            steps.append((at, later, set_by > 0))
+    one_way = len({forwards for *_, forwards in steps}) == 1
+    if one_way and len(steps) > max((len(said) - 1) / 2, 3):
+        return []
+    return [(at, later) for at, later, _ in steps]
+
+
 def _is_wide(chain):
     flags = [poll.row["flags"] for poll in chain]
     if any(poll.counter >= TWO32 or (poll.before is not None and poll.before[1] >= TWO32) for poll in chain):
@@ -255,6 +273,10 @@ def _told(poll, chain, ceiling):
         flags |= Flag.UNANCHORED
     elif poll.end - poll.start > 1.5 * poll.nominal:
         flags |= Flag.MISSED_POLL
+    if poll.since and poll.stepped:
+        return poll.start, None, flags | Flag.STEPPED
+    if poll.since and poll.before is None and len(chain) == 1:
+        return poll.start, None, flags
     if poll.since:
         value = poll.row["delivered"]
     else:
@@ -277,6 +299,8 @@ def _told(poll, chain, ceiling):
             flags |= Flag.WRAPPED
         if is_bare and len(falls) >= 3 and len(falls) > len(bare) / 4:
             unknown |= Flag.SAWTOOTH
+        if poll.stepped and not unknown:
+            return poll.start, None, (flags & ~Flag.WRAPPED) | Flag.STEPPED
         if unknown or (is_bare and poll.before is None):
             return poll.start, None, flags | unknown
         value = poll.counter + TWO32 - poll.implied if poll.wrapped else poll.counter - poll.implied

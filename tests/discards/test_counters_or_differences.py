@@ -22,7 +22,7 @@ HOW = (
 def written(tmp_path, ports, names="octets"):
     """Write a row a minute for each port; ``ports`` has the cells of the rows of each."""
     rows = [
-        f"{MIDNIGHT + 60 * place},edge,{port},tx,{cells}\n"
+        f"{MIDNIGHT + 60 * (place + 1)},edge,{port},tx,{cells}\n"
         for port, of_port in enumerate(ports)
         for place, cells in enumerate(of_port)
     ]

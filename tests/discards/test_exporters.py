@@ -120,6 +120,18 @@ def notifications():
         yield {"sync-response": True}
 
 
+SAI = "SAI_PORT_STAT_IF_OUT_DISCARDS"
+
+
+def sai():
+    """Give what ``gnmic subscribe`` prints of SONiC's counters: those of a port, or one."""
+    for n, count in enumerate(COUNTED):
+        path = "COUNTERS/Ethernet0" if n % 2 else f"COUNTERS/Ethernet0/{SAI}"
+        counters = {SAI: str(count), "SAI_PORT_STAT_IF_OUT_QLEN": "0"} if n % 2 else str(count)
+        at = {"source": "leaf1:50051", "target": "COUNTERS_DB", "timestamp": (MIDNIGHT + 60 * n) * 10**9}
+        yield at | {"updates": [{"Path": path, "values": {path: counters}}]}
+
+
 def points(front, field):
     return "".join(
         f"{front} {field}={count}i,other=5i {(MIDNIGHT + 60 * n) * 10**9}\n" for n, count in enumerate(COUNTED)
@@ -159,6 +171,10 @@ FOREIGN = [{"target": "edge-1.ifOutDiscards", "datapoints": [[100, MIDNIGHT]]}]
 EXCEL = "sep=;\n" + table("%d.%m.%Y %H:%M:%S", "5,0", delimiter=";").replace("xe-0", "Zürich")
 TABS = "# from the core\n\n" + table("%Y-%m-%d %H:%M", delimiter="\t").replace("timestamp", "TIMESTAMP")
 DOUBLED = "".join(f"{line},{line[:1]},{line[:1]}\n" for line in table("%Y-%m-%dT%H:%M:%SZ").split("\r\n") if line)
+SAME_HEADER = table("%Y-%m-%dT%H:%M:%SZ").replace(
+    "\n2022-01-02T00:02", "\n" + table("").splitlines(keepends=True)[0] + "2022-01-02T00:02"
+)
+OTHER_HEADER = "timestamp,device,port,direction,discards,packets\n"
 FAILED_POLL = f"{table('%Y-%m-%dT%H:%M:%SZ')}2022-01-02T00:09:00Z,edge-1,xe-0,tx,N/A,-\n"
 
 WRITTEN = {
@@ -185,6 +201,11 @@ WRITTEN = {
         7,
     ),
     "node_exporter": ("a.json", json.dumps(answer(linux("node_network_transmit_drop_total"))), 7),
+    "node_exporter, ethtool": (
+        "a.json",
+        json.dumps(answer(linux("node_ethtool_transmitted_dropped_total"))),
+        "have another meaning with each driver: save node_network_transmit_drop_total",
+    ),
     "node_exporter, sockets": (
         "a.json",
         json.dumps(answer(linux("node_netstat_Udp_RcvbufErrors"), linux("node_softnet_dropped_total", cpu="0"))),
@@ -243,7 +264,34 @@ WRITTEN = {
     "show interfaces": (
         "a.json",
         json.dumps({"interfaces": {"Ethernet1": {"interfaceCounters": {"outDiscards": 7}}}}),
-        "write rows with timestamp, device, port",
+        "without times: write a row with timestamp, device, port",
+    ),
+    "SONiC, gNMIc": ("a.json", lines(sai()), 7),
+    "SONiC, Telegraf": ("a.lp", points("gnmi,path=COUNTERS_DB:/COUNTERS/Ethernet0,source=leaf1", SAI), 7),
+    "SONiC, exporters": (
+        "a.json",
+        json.dumps(answer(linux("sonic_interface_transmit_errs_total", type="discard", device="Ethernet0"))),
+        7,
+    ),
+    "SONiC, redis": (
+        "a.json",
+        json.dumps({"COUNTERS:oid:0x1000000000002": {"type": "hash", "value": {SAI: "7"}}}),
+        "is of SONiC's COUNTERS_DB, without times",
+    ),
+    "SONiC, portstat": (
+        "a.json",
+        json.dumps({"Ethernet0": {"STATE": "U", "RX_OK": "1,204", "RX_DRP": "0", "TX_OK": "7", "TX_DRP": "7"}}),
+        "is of portstat, which says no times",
+    ),
+    "ip -s -j link": (
+        "a.json",
+        json.dumps([{"ifindex": 2, "ifname": "eth0", "stats64": {"tx": {"bytes": 5, "dropped": 7}}}]),
+        "is of ip -s link, which says neither when nor where",
+    ),
+    "MKTXP": (
+        "a.json",
+        json.dumps(answer(modelled("mktxp_interface_tx_drop_total", name="ether1", routerboard_name="r1"))),
+        7,
     ),
     "promtool, dump": (
         "a.prom",
@@ -265,7 +313,17 @@ WRITTEN = {
     "InfluxDB, mean": ("a.csv", re.sub(r"(,[0-9]+)\n", r"\1.5\n", WIDE), "a mean or a rate is no counter"),
     "Grafana, CSV": ("a.csv", "Time,edge-1 discards\n2022-01-02 00:00:00,3 pps\n", "it lacks hostname, metric"),
     "collectd, CSV": ("a.csv", "epoch,value\n1641081600.1,3\n", "it lacks hostname, metric, timestamp"),
-    "Graphite, Zabbix, netdata, RRDtool": ("a.json", json.dumps(FOREIGN), "write rows with timestamp, device, port"),
+    "Graphite, netdata": ("a.json", json.dumps(FOREIGN), "write rows with timestamp, device, port"),
+    "Zabbix, history": (
+        "a.json",
+        json.dumps({"jsonrpc": "2.0", "result": [{"itemid": "7", "clock": "1641081600", "value": "7", "ns": "0"}]}),
+        "is history of Zabbix, which says neither device nor port",
+    ),
+    "rrdtool, xport": (
+        "a.json",
+        json.dumps({"meta": {"start": MIDNIGHT, "step": 300, "legend": ["OUTDISCARDS"]}, "data": [[0.01]]}),
+        "is of rrdtool xport: its means over steps are rates",
+    ),
     "LibreNMS, RRD": ("a.csv", "timestamp,OUTDISCARDS\n1641081600,0.01\n", "it lacks hostname, metric, value"),
     "BigQuery, CSV": ("a.csv", table("%Y-%m-%d %H:%M:%S UTC"), 7),
     "BigQuery, NUMERIC": (
@@ -297,6 +355,16 @@ WRITTEN = {
         re.sub("(10[0-9])\r", r"\1.000\r", table("%Y-%m-%dT%H:%M:%SZ", delimiter=";")),
         "discards is no count",
     ),
+    "spreadsheets, rounded": (
+        "a.csv",
+        re.sub("10([0-9])\r", r"1.0000\1E+12\r", table("%Y-%m-%dT%H:%M:%SZ")),
+        "discards is no count",
+    ),
+    "spreadsheets, units": (
+        "a.csv",
+        table("%Y-%m-%dT%H:%M:%SZ").replace("discards", "discards (1/s)"),
+        "column discards (1/s) has a unit: call it discards",
+    ),
     "spreadsheets, doubled": ("a.csv", DOUBLED, 7),
     "programs": (
         "a.csv",
@@ -307,6 +375,8 @@ WRITTEN = {
         ),
         7,
     ),
+    "cat, same header": ("a.csv", SAME_HEADER, 7),
+    "cat, other header": ("a.csv", OTHER_HEADER + SAME_HEADER, "is behind another header"),
     "failed polls": ("a.csv", FAILED_POLL, 7),
     "gzip, bzip2, xz, Zstandard": ("a.csv.xz", lzma.compress(table("%Y-%m-%dT%H:%M:%SZ").encode()), 7),
     "PowerShell": ("a.csv", ("\ufeff" + table("%Y-%m-%d %H:%M:%S")).encode("utf-16-le"), 7),

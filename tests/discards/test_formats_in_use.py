@@ -135,7 +135,7 @@ def test_a_log_of_several_documents(tmp_path):
 
 
 def test_good_rows_before_a_cut(tmp_path):
-    lines = [f"{MIDNIGHT + 10 * place},edge,1,tx,{place * 7919 % 1000}\n" for place in range(2000)]
+    lines = [f"{MIDNIGHT + 20 + 10 * place},edge,1,tx,{place * 7919 % 1000}\n" for place in range(2000)]
     whole = gzip.compress((HEAD + "".join(lines)).encode())
     (tmp_path / "a.csv.gz").write_bytes(whole[: len(whole) // 2])
     summary = put(tmp_path / "store", tmp_path / "a.csv.gz")

@@ -149,3 +149,14 @@ def test_two_columns_of_one_name_count_where_they_are_needed(tmp_path):
     store, summary = logged(tmp_path, doubled, "b.csv")
     assert summary.bad.total() == 2
     assert set(quarantined(store)) == {"has two columns called test_id"}
+
+
+def test_the_header_again_is_no_test_and_another_one_ends_the_table(tmp_path):
+    header, *lines = as_text().splitlines()
+    names = header.split(",")
+    swapped = ",".join([*names[:-2], names[-1], names[-2]])
+    store, summary = logged(tmp_path, "\n".join([header, lines[0], header, lines[1], ""]), "a.csv")
+    assert (summary.tests, summary.bad.total()) == (2, 0)
+    store, summary = logged(tmp_path, "\n".join([header, lines[0], swapped, lines[1], ""]), "b.csv")
+    assert (summary.bad.total(), len(quarantined(store))) == (2, 1)
+    assert quarantined(store)[0].startswith("is behind another header")

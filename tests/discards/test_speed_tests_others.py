@@ -1,5 +1,6 @@
 """Results of Ookla's speedtest, and results that are refused with what to do instead."""
 
+import gzip
 import json
 from datetime import datetime
 
@@ -86,6 +87,8 @@ SPEEDTEST_CLI = {
 }
 LIBRESPEED = [SPEEDTEST_CLI | {"download": 93, "upload": 29.61, "server": {"name": "a", "url": "b"}, "jitter": 1}]
 PSCHEDULER = {"succeeded": True, "intervals": [{"streams": []}], "summary": {"summary": {"throughput-bits": 1e9}}}
+FLENT = {"version": 4, "metadata": {"NAME": "tcp_download"}, "x_values": [0.0], "results": {"TCP download": [93.1]}}
+NDT7_EVENTS = [{"Key": name, "Value": {"Test": "download"}} for name in ("connected", "measurement", "complete")]
 IPERF_2 = "20260301080000,198.51.100.7,50694,203.0.113.1,5001,1,0.0-10.0,179175484,143340387\n"
 
 
@@ -97,6 +100,9 @@ IPERF_2 = "20260301080000,198.51.100.7,50694,203.0.113.1,5001,1,0.0-10.0,1791754
         ("a.json", json.dumps(PSCHEDULER), "give those in a table, with --columns"),
         ("a.csv", IPERF_2, "use iperf3 --json"),
         ("a.csv", IPERF_2.replace("20260301080000,", "20260301080000.123+0000,") * 2, "use iperf3 --json"),
+        ("a.json", json.dumps(FLENT), "is of flent"),
+        ("a.flent.gz", gzip.compress(json.dumps(FLENT).encode()), "is of flent"),
+        ("a.json", "".join(json.dumps(event) + "\n" for event in NDT7_EVENTS), "take the files of the server"),
         ("a.json", json.dumps(with_plan(protocol="UDP")), "leave out --udp"),
         ("a.json", json.dumps(with_plan(bidir=1)), "with --reverse"),
     ],

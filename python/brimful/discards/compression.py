@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 ENDINGS = (".gz", ".bz2", ".xz", ".zst")
 """How the names of compressed files end."""
+NO_FILE = "is no file, which is read more than once: save in one what comes out of it"
+"""Said of pipes and devices."""
 BLOCK_BYTES = 1 << 18
 _GZIP = b"\x1f\x8b"
 _SMALL_BYTES = 1 << 12

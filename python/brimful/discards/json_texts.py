@@ -128,6 +128,14 @@ def _is_whole(line: bytes) -> bool:
     return True
 
 
+def decoded_json(text: bytes) -> Any:  # noqa: ANN401  # Whatever is in it.
+    """Decode a document, in which ``NaN`` and ``Infinity`` of Python are null; raises what msgspec does."""
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return msgspec.json.decode(without_nan(text))
+
+
 def without_nan(text: bytes) -> bytes:
     """Give a text in which ``nan`` and ``inf``, which C prints for what cannot be computed, are null.
 

@@ -42,7 +42,10 @@ class Flag(enum.IntFlag):
     SAWTOOTH = 4096
     """The counter falls so often that it counts nothing, or that its polls are of two counters: there is no value."""
     REPLACED = 8192
-    """The counter is another one from this poll on, because the port got another index: there is no value."""
+    """The counter is another one from this poll on, because the port got another index; or how long it was since the
+    poll before is unknown, because the clock was set back: there is no value."""
+    STEPPED = 16384
+    """The device aged by more or less than the interval, because the clock of the poller was set: there is no value."""
 
 
 WIDTHS = Flag.WIDE | Flag.NARROW

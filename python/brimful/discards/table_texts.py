@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import BinaryIO, NamedTuple
 
 import pyarrow as pa
@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from brimful.discards.texts import as_utf8, decoded, encoding_of
 
 DELIMITERS = ",;\t|"
+OTHER_HEADER = "is behind another header, with other columns or in another order: make a file of each part"
 _MAX_LINE_BYTES = 4 << 20
 _DECIMAL_COMMA = r"^([+-]?[0-9]+),([0-9]+)$"
 
@@ -93,6 +94,31 @@ def fields(line: str, delimiter: str) -> list[str]:
         return next(csv.reader([line], delimiter=delimiter, strict=True), [])
     except csv.Error:
         return []
+
+
+def headers_in(rows: pa.Table, written: Sequence[str]) -> Iterator[tuple[int, bool]]:
+    """Find rows that are headers again, as where files were put one behind the other.
+
+    Parameters
+    ----------
+    rows
+        Columns of words.
+    written
+        What each column is called in the header of the file.
+
+    Yields
+    ------
+        The place of each, and whether it has the columns in the same order.
+    """
+    names = {name.lower() for name in written}
+    forms = pa.array([form for name in written for form in (name, name.lower(), name.upper(), f"\ufeff{name}")])
+    begins = pc.is_in(rows.column(0), value_set=forms)
+    if not pc.any(begins).as_py():
+        return
+    for place in pc.indices_nonzero(begins).to_pylist():
+        cells = [str(cell).strip("\ufeff ").lower() for cell in rows.slice(place, 1).to_pylist()[0].values()]
+        if 2 * sum(cell in names for cell in cells) > len(cells):
+            yield place, cells == [name.lower() for name in written]
 
 
 def as_words(table: pa.Table) -> pa.Table:

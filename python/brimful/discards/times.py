@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from brimful.discards.values import Mask, Values, counts, is_text, null_mask, numbers, said, texts
 from brimful.errors import UsageError
 
+HOW_TO_WRITE = "write it like 2026-03-01 00:01:00, or in Unix time"
 DOUBTFUL = "is a local time that the clocks show twice or never"
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _MICROSECOND = datetime.timedelta(microseconds=1)
@@ -106,7 +107,10 @@ def parse_local(text: str, zone: str | None) -> int | None:
     )
     hour, minute, second = (int(match[part] or 0) for part in ("hour", "minute", "second"))
     microsecond = int((match["fraction"] or "").ljust(6, "0")[:6])
-    local = datetime.datetime(year, month, day, hour, minute, second, microsecond)
+    # Of a leap second Unix time is that of the next one.
+    leap = second == 60 and minute % 15 == 14
+    local = datetime.datetime(year, month, day, hour, minute, second - leap, microsecond)
+    local += datetime.timedelta(seconds=leap)
     if match["zone"] and "/" in match["zone"]:
         zone, offset = match["zone"], None
         if zone not in zoneinfo.available_timezones():

@@ -34,7 +34,8 @@ _FLAGS = {
     "dip": "polls that read too little, bridged",
     "wraps": "counters of 32 bits that may wrap twice, no value",
     "sawtooth": "of counters that fall too often, no value",
-    "replaced": "first polls after another index, no value",
+    "replaced": "first polls after another index or a clock set back, no value",
+    "stepped": "intervals in which the clock was set, no value",
 }
 """Flag of rows: what the summary calls it, in the order in which it does."""
 _SAVE_WIDE = (

@@ -16,7 +16,7 @@ from brimful.discards.speed_tests.rows import Server, SpeedTest, Tally
 from brimful.discards.speed_tests.tables import read_table
 
 BATCH_ROWS = 20_000
-_OTHERS = ("timestamp", "download", "upload", "interface", "result", "intervals", "succeeded")
+_OTHERS = ("timestamp", "download", "upload", "interface", "result", "intervals", "succeeded", "x_values", "Key")
 
 
 class Document(ndt.Result):
@@ -38,6 +38,8 @@ class Document(ndt.Result):
     result: Any = None
     intervals: Any = None
     succeeded: Any = None
+    x_values: Any = None
+    Key: Any = None
 
 
 # Exports of BigQuery write whole numbers of 64 bits as text.

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from brimful.discards.compression import bare_name
+from brimful.discards.compression import NO_FILE, bare_name
 from brimful.discards.speed_tests.clients import name_clients, settle_clients
 from brimful.discards.speed_tests.completing import Matches, Traces
 from brimful.discards.speed_tests.merging import Collector, Merged
@@ -107,7 +107,7 @@ def find_sources(paths: list[Path]) -> list[Path]:
     Raises
     ------
     UsageError
-        When one is not there, or a directory has none.
+        When one is not there or no file, or a directory has none.
     """
     found: list[Path] = []
     for path in paths:
@@ -119,6 +119,9 @@ def find_sources(paths: list[Path]) -> list[Path]:
             found += inside
         elif not path.exists():
             message = f"{path}: is not there"
+            raise UsageError(message)
+        elif not path.is_file():
+            message = f"{path}: {NO_FILE}"
             raise UsageError(message)
         else:
             found.append(path)

@@ -14,6 +14,9 @@ from brimful.discards.times import parse_time
 _PROGRESS = (b"testStart", b"ping", b"download", b"upload", b"log")
 """Types of lines between which the result stands."""
 _HEAD_BYTES = 40
+FLENT = (
+    "is of flent, whose tests load a link in its own ways: give rate, start and length of its transfers with --columns"
+)
 
 
 class Transfer(msgspec.Struct):
@@ -112,4 +115,8 @@ def other(found: dict[str, Any]) -> str | None:
         )
     if found["intervals"] is not None and found["succeeded"] is not None:
         return "is a result of pScheduler without its times and direction: give those in a table, with --columns"
+    if isinstance(found["x_values"], list):
+        return FLENT
+    if str(found["Key"]) in {"starting", "connected", "measurement", "complete", "error"}:
+        return "is an event of ndt7-client, which does not say when it was: take the files of the server"
     return None

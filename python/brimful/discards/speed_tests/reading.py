@@ -16,6 +16,7 @@ from brimful.discards.compression import AsFile, Readable, bare_name, without_en
 from brimful.discards.speed_tests import sidestream
 from brimful.discards.speed_tests.documents import read_documents
 from brimful.discards.speed_tests.mapping import Mapping
+from brimful.discards.speed_tests.ookla import FLENT
 from brimful.discards.speed_tests.pseudonyms import Pseudonyms
 from brimful.discards.speed_tests.rows import Server, SpeedTest, Tally, find_server
 from brimful.discards.speed_tests.snaplogs import ENDINGS as SNAPLOG_ENDINGS
@@ -94,7 +95,8 @@ def read_source(path: Path, file: io.BufferedReader, settings: Settings, tally: 
 
     if not bare_name(path.name).endswith(KNOWN):
         tally.results += 1
-        tally.reject(f"cannot tell what it holds; the name must end in {ENDINGS}")
+        is_flent = bare_name(path.name).endswith(".flent")
+        tally.reject(FLENT if is_flent else f"cannot tell what it holds; the name must end in {ENDINGS}")
         return
     if path.name.lower().endswith(".parquet"):
         # Its description is at its end: it is not read in order.

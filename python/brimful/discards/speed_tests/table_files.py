@@ -102,8 +102,25 @@ def _csv_blocks(file: BinaryIO, layout: Layout, tally: Tally, member: str) -> It
             line = decoded(content.split(b"\n")[number])
             tally.results += 1
             tally.reject("has another number of columns than the header", member=member, line=first + number, text=line)
-        yield Block(block.rows, block.numbers + first)
+        kept, other = _without_headers(block, layout.names)
+        yield Block(kept.rows, kept.numbers + first)
+        if other is not None:
+            lost = block.rows.num_rows - other + sum(1 for _ in file)
+            tally.results += lost
+            at = first + int(block.numbers[other])
+            tally.reject(table_texts.OTHER_HEADER, member=member, line=at, count=lost)
+            return
         first += content.count(b"\n")
+
+
+def _without_headers(block: Block, written: list[str]) -> tuple[Block, int | None]:
+    """Take out rows that are the header again, and all from another header on; give the place of that."""
+    again = list(table_texts.headers_in(block.rows, written))
+    if not again:
+        return block, None
+    other = next((place for place, is_same in again if not is_same), None)
+    kept = np.setdiff1d(np.arange(block.rows.num_rows)[:other], [place for place, _ in again])
+    return Block(block.rows.take(pa.array(kept)), block.numbers[kept]), other
 
 
 def _parse(content: bytes, layout: Layout) -> tuple[Block, list[int]]:

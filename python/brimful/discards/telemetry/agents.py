@@ -7,30 +7,34 @@ and CSV (annotated: ``_time``, ``_field``, ``_value``), and tables with a column
 from __future__ import annotations
 
 import io
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from brimful.discards import table_texts
 from brimful.discards.archives import WholeLines
 from brimful.discards.compression import bare_name, uncompressed
-from brimful.discards.json_texts import documents, first_object
+from brimful.discards.json_texts import decoded_json, documents, first_object
 from brimful.discards.telemetry.columns import Decoded, Refused
 from brimful.discards.telemetry.seen import Series
 from brimful.discards.telemetry.series import read_series
-from brimful.discards.telemetry.source import Source, UnreadableError
+from brimful.discards.telemetry.source import Settled, Source, UnreadableError
 from brimful.discards.telemetry.vocabularies import FRONTS, full_name, meaning_of
 from brimful.discards.texts import decoded
-from brimful.discards.times import DOUBTFUL, parse_local
+from brimful.discards.times import DOUBTFUL, HOW_TO_WRITE, parse_local
 
 _TIMES = ("_time", "time", "timestamp")
 _NOT_TAGS = {*_TIMES, "_value", "_field", "_start", "_stop", "_measurement", "result", "table", ""}
 _HEADER_WITHIN = 10
 """Lines."""
+_SHOWN = 80
+"""Characters of what cannot be read."""
+_UNTIMED = "have no time"
+"""Why samples are left out."""
+_WITH_UNIT = re.compile(r"(.+?)\s*[(\[].*")
 _NONE = "has no counters of interfaces with a name that is known, such as ifOutDiscards or .../counters/out-discards"
 _KEY = re.compile(r"([^/\[\]]+)((?:\[[^=\]]+=[^\]]*\])+)")
 _KEYS = re.compile(r"\[([^=\]]+)=([^\]]*)\]")
@@ -66,7 +70,7 @@ def recognises(path: Path) -> bool:
         return any(keys <= found.keys() for keys in _FORMS)
 
 
-def read_agents(source: Source) -> Iterator[Decoded]:
+def read_agents(source: Source) -> Iterator[Decoded | Settled]:
     """Read the series in a file.
 
     Raises
@@ -82,36 +86,52 @@ def read_agents(source: Source) -> Iterator[Decoded]:
     return read_samples(source, _table if is_table else _documents)
 
 
-def read_points(source: Source) -> Iterator[Decoded]:
+def read_points(source: Source) -> Iterator[Decoded | Settled]:
     """Read the series in line protocol; raises what `read_agents` does."""
     return read_samples(source, _points)
 
 
 def read_samples(
     source: Source, samples: Callable[[io.BufferedReader, list[Problem]], Iterator[Sample]]
-) -> Iterator[Decoded]:
+) -> Iterator[Decoded | Settled]:
     """Read the series that a text has samples of; raises what `read_agents` does."""
     points: dict[tuple[tuple[str, str], ...], list[tuple[float, str]]] = {}
-    doubtful = 0
+    of_tags: dict[tuple[object, ...], list[tuple[float, str]]] = {}
+    left_out: Counter[str] = Counter()
+    unreadable = ""
     problems: list[Problem] = []
     with source.path.open("rb") as file:
         lines = WholeLines(uncompressed(file))
         for tags, name, at, value in samples(_text_of(lines), problems):
+            if not at:
+                left_out[_UNTIMED] += 1
+                continue
             seconds = _seconds(at, source.reading.zone)
             if seconds is None:
-                doubtful += 1
+                left_out[f"time {DOUBTFUL}"] += 1
                 continue
-            labels = {key: tag for key, tag in tags.items() if tag and key not in _NOT_TAGS} | {"__name__": name}
-            points.setdefault(tuple(sorted(labels.items())), []).append((seconds, value))
-    if lines.damage is None and not (points or doubtful):
-        raise UnreadableError(problems[0][1] if problems else _NONE)
-    found = [Series(dict(labels), sorted(values, key=lambda one: one[0])) for labels, values in points.items()]
+            if math.isnan(seconds):
+                unreadable = unreadable or at
+                continue
+            key = (name, *tags.items())
+            found = of_tags.get(key)
+            if found is None:
+                labels = {key: tag for key, tag in tags.items() if tag and key not in _NOT_TAGS} | {"__name__": name}
+                found = of_tags[key] = points.setdefault(tuple(sorted(labels.items())), [])
+            found.append((seconds, value))
+    if unreadable:
+        problems.append(
+            (0, f"has a time that cannot be read: {unreadable[:_SHOWN]}; {HOW_TO_WRITE}", unreadable[:1000])
+        )
+    if lines.damage is None and not points and not (left_out.keys() - {_UNTIMED}):
+        raise UnreadableError(problems[0][1] if problems else f"has no times; {HOW_TO_WRITE}" if left_out else _NONE)
+    every = [Series(dict(labels), list(values)) for labels, values in points.items()]
     yield Decoded(
         lines=len(problems),
         refused=[Refused(str(source.path), "", *problem) for problem in problems],
-        left_out=Counter({f"time {DOUBTFUL}, or none": doubtful} if doubtful else {}),
+        left_out=left_out,
     )
-    yield from read_series(found, source)
+    yield from read_series(every, source)
     if lines.damage is not None:
         raise lines.damage
 
@@ -133,10 +153,11 @@ def _is_table(text: io.BufferedReader) -> bool:
     return False
 
 
-def _table(text: io.BufferedReader, _problems: list[Problem]) -> Iterator[Sample]:
+def _table(text: io.BufferedReader, problems: list[Problem]) -> Iterator[Sample]:
     names: list[str] = []
+    known: set[str] = set()
     delimiter = ""
-    for line in text:
+    for number, line in enumerate(text, start=1):
         row_text = decoded(line).strip("\r\n")
         # Each table of an annotated file has its own names, behind lines of annotations.
         if not row_text or row_text.startswith("#"):
@@ -145,32 +166,52 @@ def _table(text: io.BufferedReader, _problems: list[Problem]) -> Iterator[Sample
         if not names:
             delimiter = table_texts.delimiter_of(row_text)
         cells = next(table_texts.parted([row_text], delimiter), [])
-        if not names:
+        if not names or (known.intersection(cells) and _is_header(cells, known)):
             names = [cell.strip() for cell in cells]
+            known = set(names) - {""}
+            _check_units(names)
             continue
-        row = dict(zip(names, cells, strict=False))
+        if len(cells) != len(names):
+            problems.append((number, f"has {len(cells)} columns, not {len(names)}", row_text[:1000]))
+            continue
+        row = dict(zip(names, cells, strict=True))
         # A column of InfluxDB 1.
         row |= dict(_TAG.findall(row.pop("tags", "")))
         at = next((row[name] for name in _TIMES if row.get(name)), "")
         if "_field" in row:
             name = full_name(row["_field"], row.get("path", ""), row.get("_measurement", ""))
-            yield row, name, at, row.get("_value", "")
+            tags = {column: cell for column, cell in row.items() if column not in _NOT_TAGS}
+            yield tags, name, at, row.get("_value", "")
         else:
             yield from _row(row, row.get("name", ""), at)
+
+
+def _check_units(names: list[str]) -> None:
+    for name in names:
+        found = _WITH_UNIT.fullmatch(name)
+        if found is not None and _is_counter(found[1]):
+            message = f"column {name} has a unit: call it {found[1]} if it is the counter itself"
+            raise UnreadableError(message)
+
+
+def _is_header(cells: list[str], known: set[str]) -> bool:
+    """Say whether a row is a header again, as where files were put one behind the other."""
+    return any(cell in known for cell in cells[:3]) and any(cell in _TIMES for cell in cells)
 
 
 def _row(row: dict[str, str], measurement: str, at: str) -> Iterator[Sample]:
     """Give the counters in a row of a table, of which all other columns are tags."""
     names = {column: full_name(column, row.get("path", ""), measurement) for column in row}
-    tags = {column: cell for column, cell in row.items() if not _is_counter(names[column])}
-    for column in row.keys() - tags.keys():
+    counters = [column for column in row if _is_counter(names[column])]
+    tags = {column: cell for column, cell in row.items() if column not in _NOT_TAGS and column not in counters}
+    for column in counters:
         yield tags, names[column], at, row[column]
 
 
 def _documents(text: io.BufferedReader, problems: list[Problem]) -> Iterator[Sample]:
     for number, document in documents(text):
         try:
-            found: Any = msgspec.json.decode(document or b"")
+            found: Any = decoded_json(document or b"")
             every = list(_polls(found))
         except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
             problems.append((number, "is no JSON of Telegraf or InfluxDB", decoded((document or b"")[:1000])))
@@ -247,11 +288,12 @@ def _plain(text: str) -> str:
 
 
 def _seconds(text: str, zone: str | None) -> float | None:
+    """Read a time: NaN where it is none, nothing of a local time that the clocks show twice or never."""
     try:
         return float(text)
     except ValueError:
         try:
             us = parse_local(text, zone)
         except (ValueError, OverflowError):
-            return None
+            return math.nan
     return None if us is None else us / 1e6

@@ -27,7 +27,7 @@ class Loader(msgspec.Struct, frozen=True, kw_only=True):
     recognises: str | None = None
     """``module:function``, ``(path) -> bool``: whether it reads a file of such a name; without it, it reads all."""
     reader: str
-    """``module:function``, ``(Source) -> Iterator[Decoded | Piece | Unread]``; may raise `UnreadableError`."""
+    """``module:function``, ``(Source) -> Iterator[Decoded | Piece | Settled | Unread]``; raises `UnreadableError`."""
     doubt: str | None = None
     """``module:function``, ``(path, zone, ceilings) -> str | None``: why --counters or --differences must be said."""
     hears: tuple[str, ...] = ()

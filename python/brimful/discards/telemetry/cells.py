@@ -6,7 +6,7 @@ import decimal
 import enum
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -62,6 +62,8 @@ def counts_of(
     parsed = [_NO_COUNT if isinstance(cell, float) and abs(cell) > exact else _count(cell) for cell in cells]
     if _NO_COUNT in parsed and are_fractions(cells):
         parsed = [one if one is None else _NO_COUNT for one in parsed]
+    elif are_rounded(cells):
+        parsed = [_NO_COUNT if _EXPONENT.fullmatch(str(cell)) else one for cell, one in zip(cells, parsed, strict=True)]
     elif _may_be_grouped(cells):
         parsed = [_NO_COUNT if _GROUPED.fullmatch(str(cell)) else one for cell, one in zip(cells, parsed, strict=True)]
     number = np.array([0 if one is None or one is _NO_COUNT else max(one, 0) for one in parsed], np.uint64)
@@ -74,6 +76,14 @@ def are_fractions(cells: Sequence[object]) -> bool:
     """Say whether some are fractions: then the whole ones among them are no counts, either, but means or rates."""
     fractions = sum(_FRACTION.search(str(cell)) is not None for cell in cells)
     return fractions >= FEWEST_FRACTIONS and fractions > MOST_FRACTIONS * len(cells)
+
+
+def are_rounded(cells: Iterable[object]) -> bool:
+    """Say whether large numbers have lost their last digits, as ``1.23457E+12`` of a spreadsheet or of awk has."""
+    words = (cell for cell in cells if isinstance(cell, str) and not cell.isdecimal())
+    found = {cell: match for cell in words if (match := _EXPONENT.fullmatch(cell))}
+    lost = [int(match[3]) - len(match[2].rstrip("0")) for match in found.values()]
+    return len(lost) >= FEWEST_ROUNDED and min(lost) >= DIGITS_LOST
 
 
 def _may_be_grouped(cells: Sequence[object]) -> bool:
@@ -103,6 +113,9 @@ def _whole(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
 FEWEST_FRACTIONS, MOST_FRACTIONS = 3, 0.01
 """Of this number of fractions on, in a larger share of all cells, none of these is a count."""
 _FRACTION = re.compile(r"^\s*[0-9]*\.[0-9]*[1-9][0-9]*\s*$")
+FEWEST_ROUNDED, DIGITS_LOST = 3, 2
+"""Of this number of different ones, each ends in this number of zeros or more."""
+_EXPONENT = re.compile(r"\s*([0-9])\.?([0-9]*)[eE]\+?([0-9]+)\s*")
 _GROUPED = re.compile(r"[1-9][0-9]{0,2}\.[0-9]{3}")
 _WITH_DECIMALS = re.compile(r"(?:0|[0-9]{4,})\.[0-9]{3}")
 _EXACT = {pa.float16(): 2**11, pa.float32(): 2**24}

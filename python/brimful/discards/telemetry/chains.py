@@ -13,6 +13,7 @@ A poll that reads less than the one before has one of these reasons, looked for 
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from brimful.discards.schema import Flag
+from brimful.discards.telemetry import ages
 from brimful.discards.telemetry.rows import (
     ABSOLUTE,
     BIN_US,
@@ -28,6 +30,7 @@ from brimful.discards.telemetry.rows import (
     EXACT,
     METRICS,
     SINCE,
+    UPTIME,
     Rows,
     as_numbers,
     filled,
@@ -48,8 +51,6 @@ MOST_FALLS = 0.25
 """Share of polls; what falls more often is no counter."""
 FEWEST_FALLS = 3
 """Before that is said."""
-UPTIME_WRAPS_S = WRAP / 100
-"""``sysUpTime`` counts hundredths of a second in 32 bits."""
 _MISSED = 1.5
 """A span of more bins than this is one with missed polls."""
 _HAS_64_BITS = np.array([name.split(".")[1] in ("broadcast", "multicast", "octets", "unicast") for name in METRICS])
@@ -71,6 +72,8 @@ class Tail:
     counter: NDArray[np.uint64]
     level_us: Times
     level: NDArray[np.uint64]
+    age: tuple[int, float] | None = None
+    """When the device last said how many seconds it was up."""
 
     @classmethod
     def empty(cls) -> Tail:
@@ -84,9 +87,13 @@ class Tail:
         )
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Tail) and all(
-            np.array_equal(getattr(self, name), getattr(other, name))
-            for name in ("end_us", "counter", "level_us", "level")
+        return (
+            isinstance(other, Tail)
+            and self.age == other.age
+            and all(
+                np.array_equal(getattr(self, name), getattr(other, name))
+                for name in ("end_us", "counter", "level_us", "level")
+            )
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -121,7 +128,10 @@ def tail_of(table: pa.Table) -> Tail:
     ends_in_dip[metric] = dip
     before = np.flatnonzero(~dip & ends_in_dip[metric])
     tail.level_us[metric[before]], tail.level[metric[before]] = end[before], counter[before]
-    return tail
+    # Metrics are sorted, and this is the last.
+    if names.dictionary[-1].as_py() != METRICS[UPTIME]:
+        return tail
+    return dataclasses.replace(tail, age=(int(as_numbers(table["bin_end"])[-1]), table["value"][-1].as_py()))
 
 
 def is_polled(rows: Rows) -> Bools:
@@ -152,7 +162,7 @@ def counted(
     ceilings
         What each metric can count in a second at the most, by its code.
     """
-    dips, boots = np.zeros(len(rows), bool), _boots(uptimes)
+    dips, boots = np.zeros(len(rows), bool), ages.boots_of(uptimes, tail.age)
     chain = _Chain(rows, tail, dips)
     falls = np.flatnonzero(chain.fell)
     replaced = (rows["flags"] & int(Flag.REPLACED)).any()
@@ -170,7 +180,8 @@ def counted(
     else:
         wrapped = rebooted = like_wraps = dips
     several = _may_wrap_more(chain, like_wraps, ceilings)
-    return _values(chain, dips, wrapped, rebooted, several)
+    stepped = ages.steps_of_clock(boots, chain.start_us, chain.end) & chain.known
+    return _values(chain, dips, wrapped, rebooted, several, stepped)
 
 
 class _Chain:
@@ -272,51 +283,18 @@ def _dips(rows: Rows, tail: Tail, ceilings: NDArray[np.float64], falls: Places) 
     return dips
 
 
-@dataclass(frozen=True)
-class _Boots:
-    """When a device was started, and from when to when it says so."""
-
-    booted_us: Times
-    said_us: Times
-    """When it said how long it was up, sorted."""
-    since_us: Times
-    """Since when it was up then."""
-
-
-def _boots(uptimes: Rows) -> _Boots:
-    end, seconds = uptimes["end_us"], uptimes["value"]
-    since = end - np.round(seconds * 1e6).astype(np.int64)
-    passed = np.diff(end, prepend=end[:1]) / 1e6
-    before = np.append(seconds[:1], seconds[:-1])
-    wraps = (seconds < before) & (before + passed >= UPTIME_WRAPS_S - 1) & (before <= UPTIME_WRAPS_S)
-    # After a wrap of the clock itself, the device was up for so much longer.
-    since = since - np.cumsum(wraps) * round(UPTIME_WRAPS_S * 1e6)
-    return _Boots(np.unique(since), end, since)
-
-
-def _reasons(chain: _Chain, boots: _Boots, ceilings: NDArray[np.float64]) -> tuple[Bools, Bools, Bools]:
+def _reasons(chain: _Chain, boots: ages.Boots, ceilings: NDArray[np.float64]) -> tuple[Bools, Bools, Bools]:
     """Say which polls follow a reboot, which of the others wrapped, and which may have, were they not so far apart."""
     end, start = chain.end, chain.start_us
     booted = np.searchsorted(boots.booted_us, end) > np.searchsorted(boots.booted_us, start, "right")
     booted &= chain.known & ~chain.since
     step = (chain.counter + np.uint64(WRAP) - chain.implied).astype(np.float64)
     fits = chain.fell & _can_wrap(chain, step, ceilings)
-    said = _is_said(boots, start, end)
+    said = ages.is_said(boots, start, end)
     together = chain.fell & _several(chain.metric, start, end, chain.fell) & ~said
     rebooted = booted | together | ((chain.rows["flags"] & int(Flag.REPLACED)) != 0)
     fits &= ~rebooted
     return rebooted, fits & (step <= MAX_WRAP_STEP), fits
-
-
-def _is_said(boots: _Boots, start: Times, end: Times) -> Bools:
-    """Say for which intervals the device says that it was up all the time."""
-    if not len(boots.said_us):
-        return np.zeros(len(end), bool)
-    after = np.searchsorted(boots.said_us, end)
-    found = after < len(boots.said_us)
-    after = np.minimum(after, len(boots.said_us) - 1)
-    said: Bools = found & (boots.since_us[after] <= start)
-    return said
 
 
 def _several(metric: NDArray[np.int16], start: Times, end: Times, fell: Bools) -> Bools:
@@ -380,20 +358,21 @@ def _overlapping(chain: _Chain, dips: Bools, certain: Bools) -> Bools:
 
 
 def _values(
-    chain: _Chain, dips: Bools, wrapped: Bools, rebooted: Bools, several: Bools
+    chain: _Chain, dips: Bools, wrapped: Bools, rebooted: Bools, several: Bools, stepped: Bools
 ) -> tuple[Times, NDArray[np.float64], NDArray[np.int16]]:
     end, counter = chain.end, chain.counter
     step = counter + np.uint64(WRAP) - chain.implied
     several = several & ~dips & ~rebooted & ~chain.since & (chain.known | ~chain.absolute)
     reset = ~dips & ~wrapped & ~several & (chain.fell | rebooted)
     sawtooth = _falls_too_often(chain, reset) & ~dips & ~reset
-    unknown = dips | reset | several | sawtooth | (chain.absolute & ~chain.known)
+    stepped = stepped & ~dips & ~reset & ~several & ~sawtooth
+    unknown = dips | reset | several | sawtooth | stepped | (chain.absolute & ~chain.known) | _alone(chain)
     difference = np.where(chain.since, chain.rows["delivered"], np.where(wrapped, step, counter - chain.implied))
     # A difference that is not exact in a float is no count of anything.
     inexact = difference > EXACT
     value = np.where(unknown | inexact, np.nan, difference.astype(np.float64))
     flags = (
-        (wrapped & ~several) * Flag.WRAPPED
+        (wrapped & ~several & ~stepped) * Flag.WRAPPED
         + reset * Flag.RESET
         + (~unknown & inexact) * Flag.CEILING
         + (~chain.anchored & ~dips) * Flag.UNANCHORED
@@ -401,8 +380,17 @@ def _values(
         + (dips | chain.across) * Flag.DIP
         + several * Flag.WRAPS
         + sawtooth * Flag.SAWTOOTH
+        + stepped * Flag.STEPPED
     )
     return chain.start_us, value, flags.astype(np.int16)
+
+
+def _alone(chain: _Chain) -> Bools:
+    """Say which differences have no row beside them that says how long they took."""
+    if not chain.since.any():
+        return np.zeros(len(chain.metric), bool)
+    alone: Bools = chain.since & ~chain.known & (np.bincount(chain.metric, minlength=len(METRICS)) == 1)[chain.metric]
+    return alone
 
 
 def _may_wrap_more(chain: _Chain, like_wraps: Bools, ceilings: NDArray[np.float64]) -> Bools:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import itertools
 from collections import deque
@@ -20,10 +21,10 @@ from brimful.discards.schema import Flag
 from brimful.discards.store import Partition, Store
 from brimful.discards.telemetry import catalogue, disco
 from brimful.discards.telemetry.columns import Decoded
-from brimful.discards.telemetry.merging import Counts, Merged, judge_machine, merge_machine
+from brimful.discards.telemetry.merging import Counts, Merged, judge_machine, merge_machine, rows_between
 from brimful.discards.telemetry.rows import Rows
 from brimful.discards.telemetry.seen import Seen
-from brimful.discards.telemetry.source import AS_IT_IS, Reading, Source
+from brimful.discards.telemetry.source import AS_IT_IS, Reading, Settled, Source
 from brimful.discards.telemetry.sources import UNREADABLE, check_sources
 
 BATCH_BYTES = 1 << 20
@@ -98,6 +99,8 @@ class _Work:
     pieces: list[Piece] = field(default_factory=list)
     decoded: Decoded | None = None
     """Instead of text, where that was read elsewhere."""
+    settles: bool = False
+    """What came before must be in the store before anything else is read."""
     unread: list[Unread] = field(default_factory=list)
     finished: list[dict[str, object]] = field(default_factory=list)
     """Sources that end here, as `Store.note_ingested` takes them."""
@@ -185,6 +188,9 @@ class _Ingest:
         try:
             for work, decoding in self._ahead(self._work(sources)):
                 self._take(work, work.decoded or decoding.result())
+                if work.settles:
+                    self._flush()
+                    self._wait()
             self._flush()
             self._wait()
         finally:
@@ -198,7 +204,7 @@ class _Ingest:
         queue: deque[tuple[_Work, Future[Decoded]]] = deque()
         for work in works:
             queue.append((work, self.pool.submit(disco.decode, work.pieces, self.reading.latest_s)))
-            if len(queue) > 2 * self.workers:
+            while queue and (work.settles or len(queue) > 2 * self.workers):
                 yield queue.popleft()
         yield from queue
 
@@ -213,9 +219,9 @@ class _Ingest:
                     work, size = _Work(), 0
                 work.pieces.append(item)
                 size += len(item.content)
-            elif isinstance(item, Decoded):
+            elif isinstance(item, Decoded | Settled):
                 yield work
-                yield _Work(decoded=item)
+                yield _Work(settles=True) if isinstance(item, Settled) else _Work(decoded=item)
                 work, size = _Work(), 0
             elif isinstance(item, Unread):
                 work.unread.append(item)
@@ -226,7 +232,7 @@ class _Ingest:
                 work, size = _Work(), 0
         yield work
 
-    def _read(self, path: Path) -> Iterator[Piece | Decoded | Unread | dict[str, object]]:
+    def _read(self, path: Path) -> Iterator[Piece | Decoded | Settled | Unread | dict[str, object]]:
         """Give what is in a source, and last what to note of it."""
         noted: dict[str, object] = {}
         try:
@@ -249,7 +255,7 @@ class _Ingest:
 
     def _read_by_loader(
         self, path: Path, stream: _Counted, noted: dict[str, object]
-    ) -> Iterator[Piece | Decoded | Unread]:
+    ) -> Iterator[Piece | Decoded | Settled | Unread]:
         """Give what the loader of a source reads in it; ``noted`` gets what to note of it."""
         rows = 0
         if not _size(path):
@@ -257,7 +263,10 @@ class _Ingest:
             return
         try:
             loader = catalogue.loader_of(path)
-            for found in catalogue.named(loader.reader)(Source(path, stream, self.reading, self.seen)):
+            # Nothing is written while a source looks: what was read for one metric serves the others of its port.
+            between = functools.lru_cache(maxsize=1)(functools.partial(rows_between, self.store))
+            source = Source(path, stream, self.reading, self.seen, between)
+            for found in catalogue.named(loader.reader)(source):
                 rows += sum(map(len, found.rows.values())) if isinstance(found, Decoded) else 0
                 yield found
         except UNREADABLE as error:
@@ -329,6 +338,12 @@ class _Ingest:
             self.summary.rows_new += merged.new
             self.summary.rows_known += merged.known
             self.summary.rows_conflicting += merged.conflicting
+            if merged.may_count_twice:
+                site, machine = merged.place
+                self.summary.notes.append(
+                    f"{site}: differences of {machine} in one source lie evenly between those of another: if these are "
+                    "of two pollers, what was counted counts twice; ingest one of them into a new store"
+                )
             self.days.update(merged.days)
         if finished:
             self.store.note_ingested(finished)

@@ -16,7 +16,17 @@ from brimful.discards.store import Partition, Store
 from brimful.discards.telemetry.chains import NO_TAIL, Tail, tail_of
 from brimful.discards.telemetry.cleaning import ceilings_per_s, clean, merge
 from brimful.discards.telemetry.mislabelled import tell_apart
-from brimful.discards.telemetry.rows import BIN_US, METRICS, Rows, as_numbers, empty_rows, from_table, joined
+from brimful.discards.telemetry.replicas import are_between
+from brimful.discards.telemetry.rows import (
+    BIN_US,
+    METRICS,
+    SINCE,
+    Rows,
+    as_numbers,
+    empty_rows,
+    from_table,
+    joined,
+)
 
 _EPOCH = datetime.date(1970, 1, 1)
 
@@ -34,10 +44,14 @@ class Counts:
 class Merged:
     """What became of the rows of a machine."""
 
+    place: tuple[str, str] = ("", "")
+    """Site and machine."""
     new: int = 0
     known: int = 0
     """Rows that the store had, or that were delivered twice."""
     conflicting: int = 0
+    may_count_twice: bool = False
+    """Differences of one source lie evenly between those of another."""
     days: dict[Partition, Counts] = field(default_factory=dict)
 
 
@@ -49,13 +63,14 @@ def merge_machine(
     A day depends on the last polls of the one before. What depends on a day is written before it: whenever this is
     killed, ingesting the same again finds the day unfinished and does both.
     """
-    merged = Merged()
+    merged = Merged((site, machine))
     tail: tuple[int, Tail] | None = None
     for day in sorted(days):
         partition = _partition(site, machine, day)
         stored = store.read(partition, SAMPLES)
         ceilings = ceilings_per_s(capacities.at(site, partition.day))
         old = empty_rows(0) if stored is None else from_table(stored)
+        merged.may_count_twice |= _may_count_twice([old, *days[day]])
         rows, conflicts = merge(joined([old, *days[day]]), ceilings)
         rows = tell_apart(rows)
         delivered = sum(len(part) for part in days[day])
@@ -70,6 +85,31 @@ def merge_machine(
             _clean_again(store, site, machine, day + 1, tail[1], capacities, merged)
         _write(store, partition, table, stored, merged)
     return merged
+
+
+def _may_count_twice(parts: list[Rows]) -> bool:
+    """Say whether differences lie evenly between others, as those of a second poller do."""
+    before: dict[int, list[NDArray[np.int64]]] = {}
+    for part in parts:
+        since = part["kind"] == SINCE
+        for code in np.unique(part["metric"][since]).tolist():
+            ends = np.unique(part["end_us"][since & (part["metric"] == code)])
+            if code in before and are_between(np.unique(np.concatenate(before[code])) / 1e6, ends / 1e6):
+                return True
+            before.setdefault(code, []).append(ends)
+    return False
+
+
+def rows_between(store: Store, place: tuple[str, str], first_day: int, last_day: int) -> Rows:
+    """Give the rows that a store has of a site and machine on these days since 1970, and those between.
+
+    Raises
+    ------
+    BrimfulError
+        When a file of the store is damaged.
+    """
+    found = (store.read(_partition(*place, day), SAMPLES) for day in range(first_day, last_day + 1))
+    return joined([empty_rows(0), *(from_table(stored) for stored in found if stored is not None)])
 
 
 def judge_machine(store: Store, partitions: list[Partition], capacities: Capacities) -> int:

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 
 from brimful.discards.telemetry.agents import Problem, Sample, read_samples
 from brimful.discards.telemetry.columns import Decoded
-from brimful.discards.telemetry.source import Source
+from brimful.discards.telemetry.source import Settled, Source
 from brimful.discards.texts import decoded
 
 _LINE = re.compile(r"([A-Za-z_:][\w:]*)?(?:\{(.*)\})?\s+(\S+)(?:\s+(\S+))?(?:\s+#.*)?", re.ASCII)
 _LABEL = re.compile(r'(\w+)="((?:\\.|[^"\\])*)"')
 
 
-def read_text(source: Source) -> Iterator[Decoded]:
+def read_text(source: Source) -> Iterator[Decoded | Settled]:
     """Read the series in a file; raises what `agents.read_agents` does."""
     return read_samples(source, _exposed)
 

@@ -6,10 +6,15 @@ import datetime
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from brimful.discards.telemetry import clocks
+
+Count = tuple[NDArray[np.uint64], NDArray[np.bool_], NDArray[np.bool_], NDArray[np.uint64]]
+"""Of a column, as `cells.counts_of` gives it."""
 BRIDGED = "differences below zero that the next one makes up for: both count as one"
 SET_BACK = "differences below zero: a counter was set back"
 """Why samples are left out."""
@@ -55,11 +60,73 @@ def bridge(
     return number, found
 
 
+class SetBack(NamedTuple):
+    """What a clock that was set back did to the rows of a table."""
+
+    twice: NDArray[np.bool_]
+    """Rows of a time that is there twice."""
+    behind: NDArray[np.bool_]
+    """The first rows after it."""
+    of_two: NDArray[np.bool_]
+    """Rows of two pollers, one after the other."""
+
+
+def set_back(
+    ways: NDArray[np.int64],
+    devices: NDArray[np.int64],
+    seconds: NDArray[np.float64],
+    good: NDArray[np.bool_],
+    counts: Sequence[Count],
+    *,
+    are_counters: bool,
+) -> SetBack:
+    """Find the times of a device that are there twice in the order of its rows.
+
+    Parameters
+    ----------
+    ways, seconds, good, counts
+        See `doubled`.
+    devices
+        Which device each row is of.
+    are_counters
+        Not what was counted since the row before.
+    """
+    found = SetBack(*(np.zeros(len(ways), bool) for _ in range(3)))
+    rows = np.flatnonzero(good)
+    if (seconds[rows[1:]] >= seconds[rows[:-1]]).all():
+        return found
+    rows = rows[np.argsort(ways[rows], kind="stable")]
+    back = (ways[rows[1:]] == ways[rows[:-1]]) & (seconds[rows[1:]] < seconds[rows[:-1]])
+    if not back.any():
+        return found
+    edges = np.flatnonzero(np.diff(ways[rows])) + 1
+    parts = np.split(rows, edges)
+    spans: dict[int, list[clocks.Span]] = {}
+    for part in parts:
+        steps = np.diff(seconds[part])
+        if not ((steps < 0).any() and (steps > 0).any()):
+            continue
+        for number, there, _, _ in counts:
+            numbers = np.where(there[part], number[part].astype(np.float64), np.nan)
+            stepped = spans.setdefault(int(devices[part[0]]), [])
+            if are_counters:
+                stepped += clocks.times_twice(seconds[part], numbers)
+            else:
+                twice, of_two = clocks.differences_twice(seconds[part], numbers)
+                stepped += twice
+                found.of_two[part[clocks.inside_any(seconds[part], of_two)]] = True
+    for part in parts:
+        times = spans.get(int(devices[part[0]]), [])
+        found.twice[part[clocks.inside_any(seconds[part], times)]] = True
+        found.behind[part[clocks.firsts_behind(seconds[part], times)]] = True
+    return found
+
+
 def doubled(
     ways: NDArray[np.int64],
     seconds: NDArray[np.float64],
     good: NDArray[np.bool_],
-    counts: Sequence[tuple[NDArray[np.uint64], NDArray[np.bool_], NDArray[np.bool_], NDArray[np.uint64]]],
+    counts: Sequence[Count],
 ) -> NDArray[np.bool_]:
     """Say which rows are of two ports under one name: they have two numbers at more than a quarter of their times.
 
@@ -72,7 +139,7 @@ def doubled(
     good
         Rows that are looked at.
     counts
-        Of each column, as `cells.counts_of` gives them.
+        Of each column.
     """
     rows = np.flatnonzero(good)
     order = rows[np.lexsort((seconds[rows], ways[rows]))]

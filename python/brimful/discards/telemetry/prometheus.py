@@ -13,14 +13,11 @@ from brimful.discards.json_texts import documents
 from brimful.discards.telemetry.columns import Decoded, Refused
 from brimful.discards.telemetry.seen import Series, Value
 from brimful.discards.telemetry.series import read_series
-from brimful.discards.telemetry.source import Source, UnreadableError
+from brimful.discards.telemetry.source import Settled, Source, UnreadableError
+from brimful.discards.telemetry.strangers import advice_on
 
 MAX_BYTES = 256 << 20
 """An answer is held in memory; Prometheus itself gives at most 11,000 samples of a series."""
-_UNKNOWN = (
-    "is JSON of no known form: save the answer of /api/v1/query_range, or write rows with timestamp, device, port, "
-    "direction and discards"
-)
 
 
 class _Data(msgspec.Struct):
@@ -54,7 +51,7 @@ class _Exported(msgspec.Struct):
 _FORMS = tuple(msgspec.json.Decoder(form, strict=False) for form in (_Answer, _Data, list[Series], _Exported, _Vector))
 
 
-def read_answer(source: Source) -> Iterator[Decoded]:
+def read_answer(source: Source) -> Iterator[Decoded | Settled]:
     """Read answers of ``/api/v1/query_range``, or exported series; each series is a line.
 
     Raises
@@ -124,4 +121,4 @@ def _decode(text: bytes) -> object:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             message = f"is no JSON: {str(error).splitlines()[0]}"
             raise UnreadableError(message) from error
-    raise UnreadableError(_UNKNOWN)
+    raise UnreadableError(advice_on(text))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
@@ -16,7 +18,7 @@ from brimful.discards import table_texts
 from brimful.discards.archives import EMPTY, WholeLines
 from brimful.discards.compression import bare_name, uncompressed
 from brimful.discards.identity import PORT_LABELS
-from brimful.discards.json_texts import documents
+from brimful.discards.json_texts import decoded_json, documents
 from brimful.discards.telemetry import warehouse
 from brimful.discards.telemetry.columns import Refused
 from brimful.discards.telemetry.source import UnreadableError
@@ -36,6 +38,7 @@ FLAT = ("hostname", "metric", "timestamp", "value")
 SWITCH = "experiment"
 _NAMES = {name.lower(): name for name in (*GENERIC, *COUNTED, *OPTIONAL, *FLAT, SWITCH)}
 """Of columns, by how they are in small letters."""
+_WITH_UNIT = re.compile(rf"({'|'.join(COUNTED)})\s*[(\[]", re.IGNORECASE)
 _BATCH_ROWS = 1 << 16
 _BATCH_BYTES = 4 << 20
 _JSON_BYTES = 256 << 20
@@ -50,6 +53,8 @@ class Batch(NamedTuple):
     """Lines between them that are none."""
     first: int
     """Number of the first of all these."""
+    headers: list[int]
+    """Lines that are the header again."""
 
 
 def batches(path: Path) -> Iterator[Batch]:
@@ -80,6 +85,9 @@ def _named(names: list[str]) -> list[str]:
         When two columns that are needed have one name.
     """
     known = [_NAMES.get(name.lower(), name) for name in names]
+    for found in filter(None, map(_WITH_UNIT.match, names)):
+        message = f"column {found.string} has a unit: call it {found[1]} if it counts bytes or packets"
+        raise UnreadableError(message)
     if "port" not in known:
         written = {name.lower(): place for place, name in enumerate(names)}
         place = next((written[label.lower()] for label in PORT_LABELS if label.lower() in written), None)
@@ -117,7 +125,7 @@ def _parquet_batches(path: Path) -> Iterator[Batch]:
     first = 1
     for batch in file.iter_batches(_BATCH_ROWS, columns=[known[name] for name in wanted]):
         table = pa.Table.from_batches([batch]).select([known[name] for name in wanted]).rename_columns(wanted)
-        yield Batch(table, [], first)
+        yield Batch(table, [], first, [])
         first += len(table)
 
 
@@ -138,14 +146,36 @@ def _csv_batches(path: Path) -> Iterator[Batch]:
             raise UnreadableError(EMPTY)
         wanted = _wanted(names)
         first = layout.lines + 1
+        written = dict(zip(names, layout.names, strict=True))
+        is_lost = False
         for batch in _parsed(file, names, wanted, layout.delimiter, refuse):
             found, refused = refused, []
-            yield Batch(table_texts.with_points(table_texts.as_words(batch), layout.delimiter), found, first)
+            rows = table_texts.with_points(table_texts.as_words(batch), layout.delimiter)
+            again = list(table_texts.headers_in(rows, [written[name] for name in wanted]))
+            others = [place for place, is_same in again if not is_same]
+            lost = 0 if is_lost else others[0] if others else len(rows)
+            is_lost = lost < len(rows)
+            yield _parted(path, rows, [place for place, _ in again if place < lost], lost, found, first)
             first += len(batch) + len(found)
         if refused:
-            yield Batch(pa.table({name: pa.array([], pa.string()) for name in wanted}), refused, first)
+            yield Batch(pa.table({name: pa.array([], pa.string()) for name in wanted}), refused, first, [])
         if lines.damage is not None:
             raise lines.damage
+
+
+def _parted(path: Path, rows: pa.Table, again: list[int], lost: int, refused: list[Refused], first: int) -> Batch:
+    """Take rows apart: those that are the header again, and those behind another header."""
+    if not again and lost == len(rows):
+        return Batch(rows, refused, first, [])
+    bad = [one.line for one in refused]
+    numbers = np.setdiff1d(np.arange(first, first + len(rows) + len(bad)), bad)
+    texts = [",".join(map(str, row.values())) for row in rows.slice(lost).to_pylist()]
+    behind = [
+        Refused(str(path), "", int(number), table_texts.OTHER_HEADER, text[:1000])
+        for number, text in zip(numbers[lost:], texts, strict=True)
+    ]
+    kept = np.setdiff1d(np.arange(lost), again)
+    return Batch(rows.take(pa.array(kept)), refused + behind, first, numbers[again].tolist())
 
 
 def _parsed(
@@ -185,18 +215,18 @@ def _json_batches(path: Path) -> Iterator[Batch]:
                 refused.append(Refused(str(path), "", number, "is no row of a table", decoded((text or b"")[:1000])))
             rows += found or []
             if len(rows) >= _BATCH_ROWS:
-                yield Batch(_table_of(rows), refused, first)
+                yield Batch(_table_of(rows), refused, first, [])
                 first += len(rows) + len(refused)
                 rows, refused = [], []
     if rows or refused:
-        yield Batch(_table_of(rows), refused, first)
+        yield Batch(_table_of(rows), refused, first, [])
     if lines.damage is not None:
         raise lines.damage
 
 
 def _rows_in(text: bytes | None) -> list[dict[str, Any]] | None:
     try:
-        found = msgspec.json.decode(text or b"")
+        found = decoded_json(text or b"")
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     every = found if isinstance(found, list) else [found]

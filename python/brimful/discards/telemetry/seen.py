@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from brimful.discards.schema import Flag
 from brimful.discards.telemetry.renames import Key, Span, joined
@@ -43,22 +44,36 @@ class Known:
     """It counts packets of all kinds, in place of unicast ones."""
     first_s: float
     last_s: float
+    times: NDArray[np.float64]
+    """Of its samples, as they were read."""
+    set_at: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    """Times of the first samples after the clock was set."""
 
     @property
     def span(self) -> Span:
         """From when to when its port had the name that its labels say."""
         device, name = place_of(self.series.metric)
-        times = sorted(at for at, _ in self.series.values)
-        distances = sorted(after - before for before, after in itertools.pairwise(times))
-        every_s = distances[len(distances) // 2] if distances else 0
+        distances = np.sort(np.diff(np.sort(self.times)))
+        every_s = float(distances[len(distances) // 2]) if len(distances) else 0
         return Span(device, self.series.metric.get("ifIndex", ""), name, self.first_s, self.last_s, every_s)
+
+
+class Before(NamedTuple):
+    """A series that another source had of a port and metric."""
+
+    labels: dict[str, str]
+    width: Flag
+    first_s: float
+    last_s: float
+    times: NDArray[np.float64] | None = None
+    """Of its samples, where it is the last one that was read of its counter."""
 
 
 class Seen:
     """Series that were read before, of the same run or noted in the ledger of the store."""
 
     def __init__(self, noted: Iterable[list[Any]] = ()) -> None:
-        self.found: dict[tuple[str, str, int, int], list[tuple[dict[str, str], float, float]]] = {}
+        self.found: dict[tuple[str, str, int], list[Before]] = {}
         self.names: dict[str, dict[Key, Span]] = {}
         """By device: from when to when its ports had which names."""
         self.new: list[list[Any]] = []
@@ -69,33 +84,56 @@ class Seen:
     def add(self, one: Known) -> None:
         """Keep a series that was read."""
         line = (*one.place, one.metric, int(one.width), one.series.metric, one.first_s, one.last_s)
+        before = self.found.get((*one.place, one.metric), [])
+        if before:
+            before[-1] = before[-1]._replace(times=None)
         self._keep(*line)
+        every = self.found[*one.place, one.metric]
+        every[-1] = every[-1]._replace(times=one.times)
         self.new.append([*line])
 
     def _keep(
         self, device: str, port: str, metric: int, width: int, labels: dict[str, str], first_s: float, last_s: float
     ) -> None:
-        self.found.setdefault((device, port, metric, width), []).append((labels, first_s, last_s))
+        self.found.setdefault((device, port, metric), []).append(Before(labels, Flag(width), first_s, last_s))
         span = Span(device, labels.get("ifIndex", ""), place_of(labels)[1], first_s, last_s, 0, stored_as=port)
         names = self.names.setdefault(device, {})
         names |= joined([span, *([names[span.key]] if span.key in names else [])])
 
     def follows(self, one: Known) -> bool:
         """Say whether the port had another index, or its counter another name, before: it may be another one."""
-        key = (*one.place, one.metric, int(one.width))
         now = one.series.metric
         return any(
-            last_s < one.first_s
-            and any(labels.get(label, now.get(label)) != now.get(label, labels.get(label)) for label in _OWN)
-            for labels, _, last_s in self.found.get(key, [])
+            other.last_s < one.first_s
+            and any(
+                other.labels.get(label, now.get(label)) != now.get(label, other.labels.get(label)) for label in _OWN
+            )
+            for other in self.found.get((*one.place, one.metric), [])
         )
 
-    def twin(self, one: Known) -> dict[str, str] | None:
-        """Give the labels of another series of the same port, metric and time."""
-        for labels, first_s, last_s in self.found.get((*one.place, one.metric, int(one.width)), []):
-            if labels != one.series.metric and first_s <= one.last_s and one.first_s <= last_s:
-                return labels
+    def over_the_time_of(self, one: Known) -> list[Before]:
+        """Give the series of the same port, metric and time; those of the same labels share more than one sample."""
+        return [
+            other
+            for other in self.found.get((*one.place, one.metric), [])
+            if (
+                other.first_s <= one.last_s and one.first_s <= other.last_s
+                if other.labels != one.series.metric
+                else other.first_s < one.last_s and one.first_s < other.last_s
+            )
+        ]
+
+
+def plain_counters(values: list[tuple[float, Value]]) -> list[int] | None:
+    """Read counters at once where all are written as whole numbers; nothing where any is not."""
+    words = [text for _, text in values]
+    try:
+        together = "".join(words)  # type: ignore[arg-type]
+    except TypeError:
         return None
+    if not (together.isdecimal() and together.isascii() and all(words) and max(map(len, words)) < _DIGITS):  # type: ignore[arg-type]
+        return None
+    return list(map(int, words))  # type: ignore[arg-type]
 
 
 def counter_of(value: Value) -> int | None:

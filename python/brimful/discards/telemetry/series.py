@@ -11,15 +11,17 @@ from numpy.typing import NDArray
 
 from brimful.discards.identity import device_in, is_name
 from brimful.discards.schema import Flag
-from brimful.discards.telemetry.cells import are_fractions
+from brimful.discards.telemetry import clocks
+from brimful.discards.telemetry.again import leave_out_stored, may_be_of_two, rank_of
+from brimful.discards.telemetry.cells import are_fractions, are_rounded
 from brimful.discards.telemetry.columns import MISSING, UNIT_REASONS, Decoded, Refused, put, wrong_clocks
 from brimful.discards.telemetry.ports import FEWEST_PAIRS, MOST_PAIRS
 from brimful.discards.telemetry.renames import follow
-from brimful.discards.telemetry.replicas import as_one
+from brimful.discards.telemetry.replicas import as_one, differing, told
 from brimful.discards.telemetry.rows import ABSOLUTE, CODES, FIXED, UPTIME, Rows, empty_rows
-from brimful.discards.telemetry.seen import Known, Seen, Series, Value, counter_of
-from brimful.discards.telemetry.source import Source
-from brimful.discards.telemetry.vocabularies import ALL_KINDS, full_name, meaning_of, place_of
+from brimful.discards.telemetry.seen import Known, Seen, Series, Value, counter_of, plain_counters
+from brimful.discards.telemetry.source import Settled, Source
+from brimful.discards.telemetry.vocabularies import ALL_KINDS, meaning_of, name_in, place_of
 from brimful.discards.times import IN_PARTS, unix_parts
 
 _UPTIMES = ("sysUpTime", "hrSystemUptime", "node_boot_time_seconds")
@@ -29,9 +31,10 @@ _NO_PATH = (
     "does not say by its name or a label path whether it counts for a port, a subinterface or a queue: save path, too"
 )
 _NO_COUNTER = "is no counter of an interface; save ifHCOutOctets and its like themselves, not their rate"
+_OF_DRIVER = "is of ethtool, whose names have another meaning with each driver: save node_network_transmit_drop_total"
 
 
-def read_series(every: list[Series], source: Source) -> Iterator[Decoded]:
+def read_series(every: list[Series], source: Source) -> Iterator[Decoded | Settled]:
     """Read series of counters, whatever they were written by, each as a line; add them to those that are seen."""
     seen = source.seen
     decoded = Decoded(lines=len(every), samples=sum(len(one.values) for one in every))
@@ -54,11 +57,16 @@ def read_series(every: list[Series], source: Source) -> Iterator[Decoded]:
         else:
             known.append(found)
     decoded.notes += _follow(known, seen)
+    _leave_out_twice(known, decoded)
     known = _once(_best(known, decoded), decoded, refuse)
-    for one in list(known):
-        other = seen.twin(one)
-        if other is not None:
-            refuse(one.number, one.series, _told(one.place, other, one.series.metric))
+    again = [(one, seen.over_the_time_of(one)) for one in sorted(known, key=lambda one: one.place)]
+    again = [(one, others) for one, others in again if may_be_of_two(one, others)]
+    if again:
+        yield Settled()
+    for one, others in again:
+        problem = leave_out_stored(one, others, source, decoded)
+        if problem is not None:
+            refuse(one.number, one.series, problem)
             known.remove(one)
     decoded.notes += _remarks(known)
     for one in sorted(known, key=lambda one: one.first_s):
@@ -70,7 +78,7 @@ def read_series(every: list[Series], source: Source) -> Iterator[Decoded]:
         put(part, rows, np.zeros(len(rows), np.int64), [one.place])
         yield part
     places = sorted({one.place for one in known})
-    for number, series in ages:
+    for number, series in _of_one_kind(ages):
         device = device_in(series.metric)
         part = Decoded()
         of_device = [place for place in places if place[0] == device]
@@ -89,12 +97,32 @@ def _in_seconds(values: list[tuple[float, Value]]) -> list[tuple[float, Value]]:
     return [(at / of_second, value) for (at, value), of_second in zip(values, parts.tolist(), strict=True)]
 
 
+def _leave_out_twice(known: list[Known], decoded: Decoded) -> None:
+    """Leave out what was sampled in times that a device has twice, as the clock of its poller was set back."""
+    spans: dict[str, list[clocks.Span]] = {}
+    for one in known:
+        times = one.times
+        if (times[1:] < times[:-1]).any():
+            counters = [counter_of(value) for _, value in one.series.values]
+            numbers = np.array([np.nan if number in {None, -1} else number for number in counters], np.float64)
+            spans.setdefault(one.place[0], []).extend(clocks.times_twice(times, numbers))
+    for one in known:
+        found = spans.get(one.place[0])
+        if found:
+            twice = clocks.inside_any(one.times, found)
+            decoded.left_out[clocks.SET_BACK] += int(twice.sum())
+            one.set_at = one.times[clocks.firsts_behind(one.times, found)]
+            one.series.values = [value for value, left in zip(one.series.values, twice, strict=True) if not left]
+
+
 def _identify(number: int, series: Series) -> Known | str:
     """Say of which port and metric a series is, or what is wrong with it."""
     labels = series.metric
-    labels["__name__"] = full_name(labels.get("__name__", ""), labels.get("path", ""))
+    labels["__name__"] = name_in(labels)
     meaning = meaning_of(labels["__name__"])
     if meaning is None:
+        if "ethtool_" in labels["__name__"]:
+            return _OF_DRIVER
         return _NO_PATH if _LEAF.search(labels["__name__"]) else _NO_COUNTER
     device, port = place_of(labels)
     for what, name, names in (
@@ -105,13 +133,14 @@ def _identify(number: int, series: Series) -> Known | str:
             return f"has no label that names its {what} in short: none of {', '.join(names)}"
     if not series.values:
         return "has no samples"
-    if _is_of_two(series.values):
+    times = np.array([at for at, _ in series.values])
+    if not (times[1:] > times[:-1]).all() and _is_of_two(series.values):
         return "has two numbers at one time, time after time: these are two ports; save what tells them apart"
     metric = CODES.get(f"switch.{meaning.kind}.{labels.get('scope', 'uplink')}.{meaning.direction}")
     if metric is None:
         return "scope is neither uplink nor local"
-    times = [at for at, _ in series.values]
-    return Known(number, series, (device, port), metric, meaning.width, meaning.of_all_kinds, min(times), max(times))
+    first_s, last_s = float(times.min()), float(times.max())
+    return Known(number, series, (device, port), metric, meaning.width, meaning.of_all_kinds, first_s, last_s, times)
 
 
 def _is_of_two(values: list[tuple[float, Value]]) -> bool:
@@ -137,14 +166,12 @@ def _follow(known: list[Known], seen: Seen) -> list[str]:
 
 def _best(known: list[Known], decoded: Decoded) -> list[Known]:
     """Leave out counters of which the port has a better one: wider, or of unicast packets alone."""
-
-    def rank(one: Known) -> tuple[bool, int]:
-        return one.of_all_kinds, (Flag.WIDE, Flag(0), Flag.NARROW).index(one.width)
-
+    ranks = {one.number: rank_of(one.series.metric) for one in known}
     best: dict[tuple[tuple[str, str], int], tuple[bool, int]] = {}
     for one in known:
-        best[one.place, one.metric] = min(rank(one), best.get((one.place, one.metric), rank(one)))
-    kept = [one for one in known if rank(one) == best[one.place, one.metric]]
+        rank = ranks[one.number]
+        best[one.place, one.metric] = min(rank, best.get((one.place, one.metric), rank))
+    kept = [one for one in known if ranks[one.number] == best[one.place, one.metric]]
     decoded.repeated += sum(len(one.series.values) for one in known) - sum(len(one.series.values) for one in kept)
     return kept
 
@@ -164,13 +191,13 @@ def _once(known: list[Known], decoded: Decoded, refuse: Callable[[int, Series, s
         taken = as_one(group)
         if taken is None:
             for place, one in enumerate(group):
-                refuse(one.number, one.series, _told(one.place, labels[0], labels[max(place, 1)]))
+                refuse(one.number, one.series, told(one.place, labels[0], labels[max(place, 1)]))
             continue
         kept.append(taken)
         decoded.repeated += samples - len(taken.series.values)
         other = next(found for found in labels if found is not taken.series.metric)
         decoded.notes.append(
-            f"{taken.place[0]}: counters are there twice, with {' and '.join(_differing(taken.series.metric, other))}, "
+            f"{taken.place[0]}: counters are there twice, with {' and '.join(differing(taken.series.metric, other))}, "
             "and agree: the first is taken, and the other where it has gaps"
         )
     return kept
@@ -202,27 +229,20 @@ def _remarks(known: list[Known]) -> Iterator[str]:
             yield f"{one.place[0]}: {ALL_KINDS}"
 
 
-def _told(place: tuple[str, str], first: dict[str, str], second: dict[str, str]) -> str:
-    """Say how the labels of two series of one port differ."""
-    told = " and ".join(_differing(first, second))
-    return (
-        f"is one of two series of {place[0]} {place[1]}, {told}: save one of them, or give each port a name of its own"
-    )[:400]
-
-
-def _differing(first: dict[str, str], second: dict[str, str]) -> list[str]:
-    differing = sorted(label for label in first.keys() | second.keys() if first.get(label) != second.get(label))
-    return ["{" + ", ".join(f'{label}="{one.get(label, "")}"' for label in differing) + "}" for one in (first, second)]
-
-
 def _rows(one: Known, latest_s: float, decoded: Decoded, *, is_later: bool) -> tuple[Rows, str | None]:
     """Make rows of a series, and say what is wrong with it; what is no sample is left out and counted."""
+    if not one.series.values:
+        return empty_rows(0), None
     seconds = np.array([at for at, _ in one.series.values])
-    counters = [counter_of(text) for _, text in one.series.values]
-    if -1 in counters and are_fractions([text for _, text in one.series.values]):
-        return empty_rows(0), "holds fractions: a mean or a rate is no counter; save the counter itself"
+    plain = plain_counters(one.series.values)
+    counters = [counter_of(text) for _, text in one.series.values] if plain is None else plain
+    if plain is None:
+        if -1 in counters and are_fractions([text for _, text in one.series.values]):
+            return empty_rows(0), "holds fractions: a mean or a rate is no counter; save the counter itself"
+        if are_rounded(text for _, text in one.series.values):
+            return empty_rows(0), "holds rounded numbers, like 1.23457E+12: save all their digits"
     taken = np.array([counter is not None and counter >= 0 for counter in counters], bool)
-    missing = sum(counter is None for counter in counters)
+    missing = sum(counter is None for counter in counters) if plain is None else 0
     if missing:
         decoded.left_out[MISSING] += missing
     problem = "a value is no counter: left out" if (~taken).sum() > missing else None
@@ -239,10 +259,20 @@ def _rows(one: Known, latest_s: float, decoded: Decoded, *, is_later: bool) -> t
     rows["metric"] = one.metric
     rows["kind"] = ABSOLUTE
     rows["flags"] = int(one.width)
+    rows["flags"][np.isin(rows["end_us"], np.round(one.set_at * 1e6))] |= int(Flag.REPLACED)
     if is_later and len(rows):
         # The counter of a port that got another index is another one.
         rows["flags"][np.argmin(rows["end_us"])] |= int(Flag.REPLACED)
     return rows, problem
+
+
+def _of_one_kind(ages: list[tuple[int, Series]]) -> list[tuple[int, Series]]:
+    """Give the ages of one kind of each device: an agent is younger than its host."""
+    best: dict[str, int] = {}
+    for _, series in ages:
+        device, kind = device_in(series.metric), _UPTIMES.index(series.metric["__name__"])
+        best[device] = min(kind, best.get(device, kind))
+    return [one for one in ages if _UPTIMES[best[device_in(one[1].metric)]] == one[1].metric["__name__"]]
 
 
 def _ages(series: Series) -> Rows:

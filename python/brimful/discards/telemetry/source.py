@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from brimful.discards.compression import Readable
+from brimful.discards.telemetry.rows import Rows
 from brimful.discards.telemetry.seen import Seen
 
 
@@ -40,3 +42,9 @@ class Source:
     reading: Reading
     seen: Seen
     """Series of counters that the store has."""
+    rows_between: Callable[[tuple[str, str], int, int], Rows]
+    """Gives the rows that the store has of a port from one day to another."""
+
+
+class Settled:
+    """Given by a reader that goes on once what was read before is in the store."""

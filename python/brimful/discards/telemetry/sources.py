@@ -10,7 +10,7 @@ from typing import Any
 
 from brimful.discards import archives
 from brimful.discards.capacities import Capacities
-from brimful.discards.compression import DamagedError, bare_name
+from brimful.discards.compression import NO_FILE, DamagedError, bare_name
 from brimful.discards.store import Store
 from brimful.discards.telemetry import catalogue
 from brimful.discards.telemetry.source import Reading, UnreadableError
@@ -28,7 +28,7 @@ def find_sources(paths: Iterable[Path]) -> list[Path]:
     Raises
     ------
     UsageError
-        When one is not there, a directory has none, or a name says nothing.
+        When one is not there or no file, a directory has none, or a name says nothing.
     """
     found: list[Path] = []
     for path in paths:
@@ -41,6 +41,9 @@ def find_sources(paths: Iterable[Path]) -> list[Path]:
             found += inside
         elif not path.exists():
             message = f"{path}: is not there"
+            raise UsageError(message)
+        elif not path.is_file():
+            message = f"{path}: {NO_FILE}"
             raise UsageError(message)
         elif _is_source(path.name):
             found.append(path)

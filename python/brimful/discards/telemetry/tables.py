@@ -23,14 +23,14 @@ from brimful.discards.capacities import Capacities
 from brimful.discards.compression import DamagedError
 from brimful.discards.identity import MAX_NAME_LENGTH, is_name
 from brimful.discards.schema import Flag
-from brimful.discards.telemetry import counters, warehouse
+from brimful.discards.telemetry import clocks, counters, warehouse
 from brimful.discards.telemetry import ports as of_ports
 from brimful.discards.telemetry.cells import counts_of, devices_of, floats_of, names_of
 from brimful.discards.telemetry.columns import MISSING, NOT_TOLD, Columns, Decoded, Refused, put, sort_out, wrong_clocks
 from brimful.discards.telemetry.row_batches import COUNTED, SWITCH, batches
 from brimful.discards.telemetry.rows import ABSOLUTE, CODES, FIXED, SINCE, UPTIME, Rows, empty_rows
 from brimful.discards.telemetry.source import Reading, Source, UnreadableError
-from brimful.discards.times import DOUBTFUL, Times, times
+from brimful.discards.times import DOUBTFUL, HOW_TO_WRITE, Times, times
 
 _DIRECTIONS = {"rx": "rx", "in": "rx", "ingress": "rx", "tx": "tx", "out": "tx", "egress": "tx"}
 _DOUBLED = "has two numbers at one time, time after time: these are two ports; give each a name of its own"
@@ -47,10 +47,11 @@ def read_table(source: Source) -> Iterator[Decoded]:
     """
     path, reading = source.path, source.reading
     try:
-        for batch, refused, first in batches(path):
+        for batch, refused, first, headers in batches(path):
             decoded = Decoded(lines=len(batch) + len(refused), samples=len(batch), refused=refused)
             problems: dict[int, str] = {}
-            numbers = np.setdiff1d(np.arange(first, first + decoded.lines), [one.line for one in refused])
+            others = [*(one.line for one in refused), *headers]
+            numbers = np.setdiff1d(np.arange(first, first + len(batch) + len(others)), others)
             if warehouse.is_nested(batch.column_names):
                 warehouse.take_rows(batch.to_pylist(), reading.latest_s, problems, decoded)
             elif "hostname" in batch.column_names:
@@ -72,7 +73,7 @@ def read_table(source: Source) -> Iterator[Decoded]:
 def doubt_in(path: Path, zone: str | None, ceilings: Capacities) -> str | None:
     """Say why it must be said whether a table holds counters or differences; nothing where it shows that."""
     with contextlib.suppress(UnreadableError, pa.ArrowException, OSError, EOFError, UnicodeDecodeError, csv.Error):
-        for batch, _, _ in batches(path):
+        for batch, *_ in batches(path):
             if warehouse.is_nested(batch.column_names):
                 return None
             if "hostname" in batch.column_names:
@@ -139,7 +140,7 @@ def _generic(batch: pa.Table, reading: Reading, problems: dict[int, str], decode
     _count_doubtful(found, decoded)
     checks = _Checks(~found.doubtful, problems)
     seconds = found.seconds
-    checks.refuse(np.isnan(seconds), "timestamp is no time: write it like 2026-03-01 00:01:00, or in Unix time")
+    checks.refuse(np.isnan(seconds), f"timestamp is no time: {HOW_TO_WRITE}")
     for reason, wrong in wrong_clocks(np.nan_to_num(seconds), reading.latest_s):
         checks.refuse(wrong, reason)
     devices, device = devices_of(batch["device"])
@@ -168,7 +169,7 @@ def _generic(batch: pa.Table, reading: Reading, problems: dict[int, str], decode
         codes = {"device": device[told], "port": port[told], "index": index[told]}
         decoded.notes += of_ports.renamed(devices, ports, codes, seconds[told])
     ways = (place * 2 + (direction == "tx")) * 2 + (scope == "local")
-    checks.refuse(of_ports.doubled(ways, seconds, checks.good, list(counts.values())), _DOUBLED)
+    behind = _check_times(ways, device, seconds, checks, list(counts.values()), reading, decoded)
     end_us = found.us.fill_null(0).to_numpy(zero_copy_only=False)
     parts, part_places = [], []
     for name, (number, there, _, debt) in counts.items():
@@ -179,8 +180,7 @@ def _generic(batch: pa.Table, reading: Reading, problems: dict[int, str], decode
         rows["end_us"] = end_us[chosen]
         rows["kind"] = ABSOLUTE if reading.counters else SINCE
         rows["counter" if reading.counters else "delivered"] = number[chosen]
-        if reading.counters:
-            rows["flags"] = replaced[chosen] * int(Flag.REPLACED)
+        rows["flags"] = (behind | (replaced & bool(reading.counters)))[chosen] * int(Flag.REPLACED)
         for side, where in itertools.product(("rx", "tx"), ("uplink", "local")):
             same = (direction[chosen] == side) & (scope[chosen] == where)
             rows["metric"][same] = CODES[f"switch.{COUNTED[name]}.{where}.{side}"]
@@ -192,6 +192,26 @@ def _generic(batch: pa.Table, reading: Reading, problems: dict[int, str], decode
         part_places.append(place[chosen])
     known = [(devices[one // len(ports)], ports[one % len(ports)]) for one in places]
     put(decoded, np.concatenate(parts), np.concatenate(part_places), known)
+
+
+def _check_times(
+    ways: NDArray[np.int64],
+    device: NDArray[np.int64],
+    seconds: NDArray[np.float64],
+    checks: _Checks,
+    counts: list[of_ports.Count],
+    reading: Reading,
+    decoded: Decoded,
+) -> NDArray[np.bool_]:
+    """Take out rows of times that are there twice; say which are the first behind a step of the clock."""
+    found = of_ports.set_back(ways, device, seconds, checks.good, counts, are_counters=bool(reading.counters))
+    checks.refuse(found.of_two, clocks.TWO_POLLERS)
+    twice = found.twice & checks.good
+    if twice.any():
+        decoded.left_out[clocks.SET_BACK] += int(twice.sum())
+        checks.good &= ~twice
+    checks.refuse(of_ports.doubled(ways, seconds, checks.good, counts), _DOUBLED)
+    return found.behind
 
 
 def _uptimes(column: pa.ChunkedArray, checks: _Checks, end_us: NDArray[np.int64]) -> tuple[Rows, NDArray[np.intp]]:

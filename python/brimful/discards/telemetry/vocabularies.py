@@ -19,23 +19,32 @@ Labels = Mapping[str, str]
 
 _KINDS = {
     "octets": "octets",
+    "byte": "octets",
     "bytes": "octets",
     "ucastpkts": "unicast",
+    "ucast_pkts": "unicast",
+    "ucast": "unicast",
+    "unicast": "unicast",
     "unicast_pkts": "unicast",
     "unicast_packets": "unicast",
+    "multicast": "multicast",
     "multicastpkts": "multicast",
     "multicast_pkts": "multicast",
     "multicast_packets": "multicast",
+    "broadcast": "broadcast",
     "broadcastpkts": "broadcast",
     "broadcast_pkts": "broadcast",
     "broadcast_packets": "broadcast",
     "pkts": "unicast",
+    "packet": "unicast",
     "packets": "unicast",
+    "discard": "discards",
     "discards": "discards",
     "discarded_packets": "discards",
     "drop": "discards",
     "drops": "discards",
     "dropped": "discards",
+    "error": "errors",
     "errors": "errors",
     "errs": "errors",
     "err": "errors",
@@ -44,8 +53,10 @@ _KINDS = {
     "mac_pause_frames": "pause",
 }
 """Types of metrics, by the word for them in small letters."""
-_OF_ALL_KINDS = {"pkts", "packets"}
-_RECEIVED = {"in", "receive", "received", "recv", "input"}
+_OF_ALL_KINDS = {"pkts", "packet", "packets"}
+_RECEIVED = {"in", "receive", "received", "recv", "input", "rx"}
+_WHAT = ("type", "cause", "method", "delivery_mode")
+"""Labels by which exporters of SONiC distinguish counters of one name."""
 _CARD = (
     "counts what the driver of the network card dropped: not what queues of the kernel did (tc -s qdisc), and what a "
     "switch chip did only where its driver says so"
@@ -66,6 +77,8 @@ class Vocabulary:
     ports: tuple[str, ...]
     """Labels that name the port, the best first."""
     devices: tuple[str, ...] = DEVICE_LABELS
+    port_in: re.Pattern[str] | None = None
+    """Finds the port in the path or name, where no label names it."""
     plain: bool = True
     """Whether ``-``, ``/``, ``:`` and capitals do not matter."""
     narrow: frozenset[str] = frozenset()
@@ -136,6 +149,30 @@ VOCABULARIES = (
         devices=("host", "instance", "hostname"),
         remarks=_LINUX,
     ),
+    Vocabulary(  # SAI, in the COUNTERS_DB of SONiC: COUNTERS/Ethernet0/SAI_PORT_STAT_IF_OUT_DISCARDS
+        pattern=re.compile(
+            r"(?:\w+_)?sai_port_stat_(?:if_"
+            + _LEAF.format("octets|ucast_pkts|multicast_pkts|broadcast_pkts|discards|errors")
+            + r"|(?P<what2>pause)_(?P<way2>rx|tx)_pkts)"
+        ),
+        ports=_MODEL_PORTS,
+        devices=_MODEL_DEVICES,
+        port_in=re.compile(r"COUNTERS[/_:](?!DB)([^/]+?)(?:[/_:]SAI_PORT_STAT|/|$)"),
+    ),
+    Vocabulary(  # exporters of SONiC, with what a label says behind the name
+        pattern=re.compile(
+            r"sonic_interface_(?:(?P<way>transmit|receive)(?:ted|d)?_(?P<what>bytes)"
+            r"|(?P<way2>transmit|receive)(?:ted|d)?_packets_(?P<what2>ucast|unicast|multicast|broadcast)"
+            r"|(?P<way22>transmit|receive)_(?:errs|error_(?:in|out)put_packets)_(?P<what22>discard|error|pause))"
+        ),
+        ports=("device", "interface"),
+        devices=("instance", "hostname", "host"),
+    ),
+    Vocabulary(  # MKTXP
+        pattern=re.compile(r"mktxp_interface_(?P<way>rx|tx)_(?P<what>byte|packet|drop|error)"),
+        ports=("name",),
+        devices=("routerboard_name", "routerboard_address", "instance"),
+    ),
     Vocabulary(  # junos_exporter, cisco_exporter
         pattern=re.compile(r"(?:junos|cisco)_interface_(?P<way>receive|transmit)_(?P<what>bytes|packets|drops|errors)"),
         ports=("name",),
@@ -181,7 +218,7 @@ def meaning_of(name: str) -> Meaning | None:
         match = vocabulary.pattern.fullmatch(plain if vocabulary.plain else short)
         if match is None:
             continue
-        # Of two alternatives in a pattern, one has matched.
+        # Of the alternatives in a pattern, one has matched.
         said = {group.rstrip("2"): word.lower() for group, word in match.groupdict().items() if word}
         what = said["what"]
         kind = _KINDS[what]
@@ -190,6 +227,18 @@ def meaning_of(name: str) -> Meaning | None:
             width = Flag.NARROW
         return Meaning(vocabulary, kind, "rx" if said["way"] in _RECEIVED else "tx", width, what in _OF_ALL_KINDS)
     return None
+
+
+def name_in(labels: Labels) -> str:
+    """Give the whole name of a counter: some exporters put a part of it into a label.
+
+    >>> name_in({"__name__": "sonic_interface_transmit_errs_total", "type": "discard"})
+    'sonic_interface_transmit_errs_discard'
+    """
+    name = labels.get("__name__", "")
+    if name.startswith("sonic_interface_"):
+        name = "_".join([name.removesuffix("_total"), *(labels[label] for label in _WHAT if label in labels)])
+    return full_name(name, labels.get("path", ""))
 
 
 @functools.lru_cache(maxsize=10_000)
@@ -213,4 +262,7 @@ def place_of(labels: Labels) -> tuple[str, str]:
         next((labels[label] for label in names if labels.get(label)), "")
         for names in (vocabulary.devices, vocabulary.ports)
     )
+    if not port and vocabulary.port_in is not None:
+        found = vocabulary.port_in.search(f"{labels.get('path', '')}/{labels['__name__']}")
+        port = found[1] if found is not None else ""
     return device_of(device), port

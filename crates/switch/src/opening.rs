@@ -28,7 +28,7 @@ pub(crate) struct OpenedPort {
     pub(crate) inputs: Vec<Input>,
 }
 
-/// Opens an interface, with receive queues for as many threads as it has some for; the switch has so many ports.
+/// Opens an interface as one of a number of ports, with receive queues for as many threads as it has some for.
 pub(crate) fn open(settings: &PortSettings, threads: usize, ports: usize) -> Result<OpenedPort, String> {
     let usual = PacketPortOptions {
         has_vlan_tag: true,
@@ -89,7 +89,7 @@ fn await_predecessor(interface: &str) {
     }
 }
 
-/// Memory for each of so many rings.
+/// Memory for each of a number of rings.
 fn ring_share(rings: usize) -> usize {
     (ALL_RINGS_BYTES / rings.max(1)).max(LEAST_RING_BYTES)
 }

@@ -43,7 +43,7 @@ pub(super) fn of_fragments(switch: &mut Connection, mode: Fragments) -> Result<P
     })
 }
 
-/// Has packets that flows do not cut come with at most so many bytes.
+/// Has packets that flows do not cut come with this number of bytes at most.
 pub(super) fn set_miss_len(switch: &mut Connection, miss_send_len: u16) -> Done {
     let flags = read(switch)?.flags;
     switch.send(&Message::SetConfig(Configuration { flags, miss_send_len }))?;

@@ -63,10 +63,10 @@ impl Mark {
         let interface = found(name)?;
         let mark = mark(&interface, Owner::Switch)?.ok_or_else(|| OpenError::SwitchThere(name.to_owned()))?;
         let is_measured = Self::is_there(Owner::Tester, interface.index());
-        match is_measured.map_err(|source| OpenError::system(name, "ask who has it", source))? {
-            true => Err(OpenError::TesterThere(name.to_owned())),
-            false => Ok(mark),
+        if is_measured.map_err(|source| OpenError::system(name, "ask who has it", source))? {
+            return Err(OpenError::TesterThere(name.to_owned()));
         }
+        Ok(mark)
     }
 }
 

@@ -71,7 +71,6 @@ def requests():
     yield (1, 9), "flows of no table", multipart(1, flows)
     yield (1, 9), "the aggregate of no table", multipart(2, flows)
     yield (1, 11), "a packet-out from no port", packet_out(of.output(2), in_port=99)
-    yield (1, 11), "a packet-out from ANY", packet_out(of.output(2), in_port=of.ANY)
     yield (1, 11), "statistics of no port", multipart(4, struct.pack("!I4x", 99))
     yield (1, 12), "a packet-out without an Ethernet header", packet_out(of.output(2), data=bytes(13))
     yield (1, 12), "a packet-out without a packet", packet_out(of.output(2), data=b"")

@@ -69,6 +69,10 @@ def test_threads_that_would_have_nothing_to_receive_are_refused(lab):
     ("arguments", "code", "said"),
     [
         ([], 2, "no ports: give --port NUMBER=INTERFACE"),
+        (["--port"], 2, "a value is required for '--port <PORT>'"),
+        (["--prot=1=lo"], 2, "unexpected argument '--prot' found"),
+        (["--port=1=lo", "--port=2=lo"], 2, "interface lo is a port twice"),
+        (["--port=1=lo", "--port=1=eth9"], 2, "port 1 is there twice"),
         (["--port=x"], 2, "--port x: use NUMBER=INTERFACE"),
         (["--port=1=lo", "--dpid=xyz"], 2, "use at most 16 hexadecimal digits"),
         (["--port=1=no-such-port"], 3, "no-such-port"),

@@ -1,11 +1,9 @@
-use std::io;
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::OpenError;
 use crate::interface::Interface;
+use crate::mark::{Mark, Owner};
 
 /// How long an interface may take to find its carrier: one that was just set up, or whose driver has restarted the link
 /// for a program, negotiates a gigabit for three seconds.
@@ -26,7 +24,7 @@ pub enum Care {
 #[derive(Debug)]
 pub struct Claim {
     interface: Interface,
-    _mark: UnixDatagram,
+    _mark: Mark,
 }
 
 impl Claim {
@@ -35,22 +33,15 @@ impl Claim {
     /// # Errors
     /// When there is none of that name, or it is down or in use.
     pub fn new(name: &str, care: Care) -> Result<Self, OpenError> {
-        let interface = Interface::find(name).ok_or_else(|| OpenError::NoSuchInterface(name.to_owned()))?;
+        let interface = found(name)?;
+        let mark = mark(&interface, Owner::Tester)?.ok_or_else(|| OpenError::TesterThere(name.to_owned()))?;
         if care == Care::SpareUsed {
             check_unused(&interface)?;
         }
         match interface.check_up() {
-            Ok(()) | Err(OpenError::NoCarrier(_)) => {}
-            Err(error) => return Err(error),
+            Ok(()) | Err(OpenError::NoCarrier(_)) => Ok(Self { interface, _mark: mark }),
+            Err(error) => Err(error),
         }
-        // Such names are those of a network namespace, as interfaces are, and vanish with the socket.
-        let address = SocketAddr::from_abstract_name(format!("brimful-tester-{}", interface.index()));
-        let mark = address.and_then(|address| UnixDatagram::bind_addr(&address));
-        let mark = mark.map_err(|source| match source.kind() {
-            io::ErrorKind::AddrInUse => OpenError::TesterThere(name.to_owned()),
-            _ => OpenError::system(name, "mark it as taken", source),
-        })?;
-        Ok(Self { interface, _mark: mark })
     }
 
     /// Waits for the carrier that an interface may lack in its first moments. Of two interfaces that are joined, claim
@@ -61,6 +52,31 @@ impl Claim {
     pub fn await_carrier(&self) -> Result<(), OpenError> {
         await_carrier(&self.interface)
     }
+}
+
+impl Mark {
+    /// Marks an interface as a port of a switch: no other switch has it as long as the mark lives.
+    ///
+    /// # Errors
+    /// When another one has it, a tester measures on it, or there is none of that name.
+    pub fn of_switch(name: &str) -> Result<Self, OpenError> {
+        let interface = found(name)?;
+        let mark = mark(&interface, Owner::Switch)?.ok_or_else(|| OpenError::SwitchThere(name.to_owned()))?;
+        let is_measured = Self::is_there(Owner::Tester, interface.index());
+        if is_measured.map_err(|source| OpenError::system(name, "ask who has it", source))? {
+            return Err(OpenError::TesterThere(name.to_owned()));
+        }
+        Ok(mark)
+    }
+}
+
+fn found(name: &str) -> Result<Interface, OpenError> {
+    Interface::find(name).ok_or_else(|| OpenError::NoSuchInterface(name.to_owned()))
+}
+
+fn mark(interface: &Interface, owner: Owner) -> Result<Option<Mark>, OpenError> {
+    let mark = Mark::put(owner, interface.index());
+    mark.map_err(|source| OpenError::system(interface.name(), "mark it as taken", source))
 }
 
 /// As [`Claim::await_carrier`]. Then the flags of the interface have it too, which follow later.
@@ -112,8 +128,13 @@ mod tests {
             Claim::new("lo", Care::TakeAll),
             Err(OpenError::TesterThere(_))
         ));
+        assert!(matches!(Mark::of_switch("lo"), Err(OpenError::TesterThere(_))));
         drop(claim);
+        let claim = Mark::of_switch("lo").unwrap();
+        assert!(matches!(Mark::of_switch("lo"), Err(OpenError::SwitchThere(_))));
         assert!(Claim::new("lo", Care::TakeAll).is_ok());
+        drop(claim);
+        assert!(Mark::of_switch("lo").is_ok());
     }
 
     #[test]

@@ -26,9 +26,12 @@ pub enum OpenError {
         /// What somebody uses it for.
         used_for: String,
     },
-    /// Two testers would take each other's frames.
-    #[error("interface `{0}`: another brimful-tester measures on it; wait for that one, or end it")]
+    /// Test frames would be taken for others.
+    #[error("interface `{0}`: a brimful-tester measures on it; wait for that one, or end it")]
     TesterThere(String),
+    /// Each frame would be forwarded twice.
+    #[error("interface `{0}` is a port of another brimful-switchd: remove that port, or end that switch")]
+    SwitchThere(String),
     /// Packet sockets need a privilege.
     #[error("no permission to send and receive on `{0}`: run as root, or give the program CAP_NET_RAW")]
     NotPermitted(String),

@@ -4,10 +4,11 @@ use std::io;
 use std::mem;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use rustix::net::netdevice::name_to_index;
+use rustix::net::netdevice::{index_to_name, name_to_index};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
 use crate::links::{Links, address_of, carrier_of};
+use crate::mark::{Mark, Owner};
 use crate::routes::has_default_route;
 use crate::system::check;
 use crate::{InterfaceCounters, OpenError};
@@ -145,6 +146,9 @@ impl Interface {
 
     /// What it is used for, in words that follow its name; nothing where test traffic would not disturb.
     pub(crate) fn use_by_others(&self) -> io::Result<Option<String>> {
+        if Mark::is_there(Owner::Switch, self.index)? {
+            return Ok(Some("is a port of brimful-switchd".to_owned()));
+        }
         if let Some(address) = address_of(self.index)? {
             return Ok(Some(format!("carries the address {address}")));
         }
@@ -263,12 +267,19 @@ impl Interface {
         Ok(value[1])
     }
 
-    /// `request` must hold what `command` reads; all callers above keep what it points to alive.
+    /// Asks by its name or, where it was renamed, by the one it has now. `request` must hold what `command` reads; all
+    /// callers above keep what it points to alive.
     fn ask(&self, command: libc::Ioctl, mut request: libc::ifreq) -> io::Result<libc::ifreq> {
         // SAFETY: `request` is a whole ifreq and lives for the call; for SIOCETHTOOL its data pointer is to a
         // structure of the kernel's size for its command that the caller holds.
-        check(unsafe { libc::ioctl(self.control.as_raw_fd(), command, &raw mut request) })?;
-        Ok(request)
+        match check(unsafe { libc::ioctl(self.control.as_raw_fd(), command, &raw mut request) }) {
+            Err(error) if error.raw_os_error() == Some(libc::ENODEV) && request.ifr_name == self.request_name => {
+                let name = index_to_name(&self.control, self.index.cast_unsigned())?;
+                request.ifr_name = request_about(&name).ok_or(error)?.ifr_name;
+                self.ask(command, request)
+            }
+            done => done.map(|_| request),
+        }
     }
 
     fn request(&self) -> libc::ifreq {

@@ -111,21 +111,34 @@ impl BackEnd {
 }
 
 impl BackEnd {
-    /// What never arrives by an interface this way although nothing fails, and what helps.
-    pub fn shortcoming(self, name: &str) -> Option<&'static str> {
-        let interface = Interface::find(name)?;
+    /// What goes wrong at an interface this way although nothing fails, and what helps.
+    pub fn shortcomings(self, name: &str) -> Vec<String> {
+        let (Some(interface), Ok(links)) = (Interface::find(name), Links::read()) else {
+            return Vec::new();
+        };
+        let mut found = Vec::new();
         // What leaves one end of a veth pair arrives at the other as it is, whatever this one is set to.
         if matches!(self, Self::Xdp(_)) && interface.driver().is_ok_and(|driver| driver == "veth") {
-            return Some(
+            found.push(
                 "VLAN tags of VLAN interfaces at the other end of this veth pair are lost: \
-                 `ethtool -K IFACE tx-vlan-offload off` there, or use the back end packet",
+                 `ethtool -K IFACE tx-vlan-offload off` there, or use the back end packet"
+                    .to_owned(),
             );
         }
-        let is_by_address = Links::read().ok()?.takes_its_addresses_only(interface.index());
-        is_by_address.then_some(
-            "the interface below passes only frames to its own addresses and to groups: use a veth pair, or a macvlan of \
-             the mode passthru",
-        )
+        if links.takes_its_addresses_only(interface.index()) {
+            found.push(
+                "the interface below passes only frames to its own addresses and to groups: use a veth pair, or a macvlan \
+                 of the mode passthru"
+                    .to_owned(),
+            );
+        }
+        // XDP takes frames before anything else of the kernel gets them.
+        if let (Self::Packet(_), Some(master)) = (self, links.master_of(interface.index())) {
+            found.push(format!(
+                "it is a port of `{master}`, which gets and forwards its frames as well: `ip link set {name} nomaster`"
+            ));
+        }
+        found
     }
 }
 

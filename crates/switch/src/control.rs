@@ -26,7 +26,7 @@ const TICK: Duration = Duration::from_millis(100);
 /// How long threads may take to end before they are left. Those of the data plane send for some time what has arrived.
 const LONGEST_END: Duration = Duration::from_secs(1);
 /// How much longer that may take for each port: the kernel closes one socket after the other.
-const LONGEST_CLOSE: Duration = Duration::from_millis(50);
+pub const LONGEST_CLOSE: Duration = Duration::from_millis(50);
 
 /// A logical switch, on its control thread.
 pub struct Switch {

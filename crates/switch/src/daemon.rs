@@ -173,7 +173,7 @@ fn open(settings: &SwitchSettings) -> Result<Running, String> {
     let mut inputs = Vec::new();
     let mut ports = Vec::new();
     for port in &settings.ports {
-        let opened = opening::open(port, settings.threads)?;
+        let opened = opening::open(port, settings.threads, settings.ports.len())?;
         inputs.extend(opened.inputs);
         ports.push(opened.port);
     }

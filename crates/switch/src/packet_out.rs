@@ -56,6 +56,12 @@ impl Switch {
             let text = format!("a packet of {} bytes has no Ethernet header", frame.len());
             return Err(ErrorCode::BAD_PACKET.because(text));
         }
+        // Floodlight and its like say ANY, which is no port that a packet could come by; Open vSwitch takes that.
+        let in_port = if in_port == port::ANY {
+            port::CONTROLLER
+        } else {
+            in_port
+        };
         if in_port != port::CONTROLLER && self.ports.get(in_port).is_none() {
             return Err(ErrorCode::BAD_PORT.because(format!("there is no port {in_port}")));
         }

@@ -130,11 +130,11 @@ def genflow(name: str | None, seed: int, syntax: str, specification: Path) -> No
 def ofctl(context: click.Context, arguments: tuple[str, ...]) -> None:
     """Query any switch of OpenFlow 1.3 or 1.4, and change its flows, groups, meters and ports.
 
-    SWITCH is tcp:HOST:PORT, unix:PATH, or ptcp:PORT to wait until it connects. Commands: show, dump-desc,
-    dump-ports-desc, dump-tables, dump-flows, dump-aggregate, add-flow, add-flows, mod-flows, del-flows,
-    replace-flows, diff-flows, packet-out, dump-ports, mod-port, queue-stats, dump-groups, dump-group-stats,
-    add-group, add-groups, mod-group, del-groups, dump-meters, meter-stats, add-meter, mod-meter, del-meters,
-    bundle, monitor, snoop; `ofctl --help` says what each does.
+    SWITCH is tcp:HOST:PORT, unix:PATH, ptcp:PORT to wait until it connects, or the name of a bridge of Open vSwitch.
+    Commands: show, probe, dump-desc, dump-ports-desc, dump-tables, dump-flows, dump-aggregate, add-flow, add-flows,
+    mod-flows, del-flows, replace-flows, diff-flows, packet-out, dump-ports, mod-port, queue-stats, dump-groups,
+    dump-group-stats, add-group, add-groups, mod-group, del-groups, dump-meters, meter-stats, add-meter, mod-meter,
+    del-meters, get-frags, set-frags, bundle, monitor, snoop; `ofctl --help` says what each does.
     """
     from brimful.switch import run_ofctl
 

@@ -51,6 +51,7 @@ pub(super) struct Controllers {
     peers: Mutex<Vec<Arc<Peer>>>,
     /// The versions that are spoken with them, ascending.
     versions: Arc<[Version]>,
+    /// The highest that a master or slave has stated.
     generation: Mutex<Option<u64>>,
     pub(super) buffers: Mutex<Buffers>,
     /// How many want to be notified of changes of entries.
@@ -260,21 +261,6 @@ impl Controllers {
         });
     }
 
-    /// The highest generation that a master or slave has stated.
-    pub(super) fn generation(&self) -> Option<u64> {
-        *self.generation.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// OF 1.3.5 section 6.3.6: a generation that is behind the last one, by a signed difference, is stale.
-    fn renew_generation(&self, wanted: u64) -> Result<(), ErrorMessage> {
-        let mut generation = self.generation.lock().unwrap_or_else(PoisonError::into_inner);
-        if generation.is_some_and(|last| wanted.wrapping_sub(last).cast_signed() < 0) {
-            return Err(ErrorCode::ROLE_STALE.because(format!("generation {wanted} is behind")));
-        }
-        *generation = Some(wanted);
-        Ok(())
-    }
-
     /// Gives a controller another role, if it wants one; gives its role. There is one master at most.
     pub(super) fn change_role(
         &self,
@@ -283,10 +269,12 @@ impl Controllers {
         generation: u64,
     ) -> Result<Role, ErrorMessage> {
         let main = peer.main();
+        // Held to the end: of two that want to be master at once, the second demotes the first.
+        let mut last = self.generation.lock().unwrap_or_else(PoisonError::into_inner);
         if matches!(role, Some(RoleKind::Master | RoleKind::Slave)) {
-            self.renew_generation(generation)?;
+            *last = Some(not_behind(*last, generation)?);
         }
-        let generation = self.generation().unwrap_or(u64::MAX);
+        let generation = last.unwrap_or(u64::MAX);
         if role == Some(RoleKind::Master) {
             self.for_each(|other, session| {
                 if other.number != main.number && session.role == RoleKind::Master {
@@ -311,4 +299,12 @@ impl Controllers {
             generation,
         })
     }
+}
+
+/// OF 1.3.5 section 6.3.6: a generation that is behind the last one, by a signed difference, is stale.
+fn not_behind(last: Option<u64>, wanted: u64) -> Result<u64, ErrorMessage> {
+    if last.is_some_and(|last| wanted.wrapping_sub(last).cast_signed() < 0) {
+        return Err(ErrorCode::ROLE_STALE.because(format!("generation {wanted} is behind")));
+    }
+    Ok(wanted)
 }

@@ -27,10 +27,13 @@ impl Drop for Connected<'_> {
     }
 }
 
-/// Serves a connection until it ends; gives whether both sides agreed on a version, or why it ended.
-pub(super) fn converse(peer: &Arc<Peer>, hub: &Hub) -> Result<bool, String> {
+/// Serves a connection until it ends; `agreed` is called once both sides have agreed on a version.
+///
+/// # Errors
+/// With why it ended, if there is more to say than that.
+pub(super) fn converse(peer: &Arc<Peer>, hub: &Hub, agreed: impl FnMut()) -> Result<(), String> {
     let connected = Connected { peer, hub };
-    let ended = run(peer, hub);
+    let ended = run(peer, hub, agreed);
     // What is left to say, as far as there is room.
     let _ = peer.flush();
     drop(connected);
@@ -38,7 +41,7 @@ pub(super) fn converse(peer: &Arc<Peer>, hub: &Hub) -> Result<bool, String> {
     match (ended, session.connection.state()) {
         (Err(error), _) if error.kind() == io::ErrorKind::InvalidData => Err(error.to_string()),
         (_, State::Closing(reason)) => Err(reason.clone()),
-        _ => Ok(session.was_established),
+        _ => Ok(()),
     }
 }
 
@@ -47,7 +50,7 @@ pub(super) fn converse(peer: &Arc<Peer>, hub: &Hub) -> Result<bool, String> {
     clippy::large_stack_arrays,
     reason = "the allocator keeps half a megabyte for the first piece of this size"
 )]
-fn run(peer: &Arc<Peer>, hub: &Hub) -> io::Result<()> {
+fn run(peer: &Arc<Peer>, hub: &Hub, mut agreed: impl FnMut()) -> io::Result<()> {
     let mut bytes = [0; READ_BYTES];
     let mut answerer = Answerer::new(peer, hub);
     let (mut has_more, mut waiting) = (false, Waiting::default());
@@ -76,6 +79,7 @@ fn run(peer: &Arc<Peer>, hub: &Hub) -> io::Result<()> {
             peer.acknowledge_at_once();
         }
         let prepared = if is_new {
+            agreed();
             hub.standalone.leave(&hub.handle)
         } else {
             Ok(())

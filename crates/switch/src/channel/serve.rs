@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use brimful_openflow::wire::Version;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::controllers::{Controllers, Peer};
 use super::conversation::converse;
-use super::endpoint::{Endpoint, Protocol};
+use super::endpoint::Endpoint;
 use super::events;
 use super::hub::Hub;
 use super::listener::Listener;
@@ -197,17 +197,15 @@ fn connect(endpoint: &Endpoint, hub: &Arc<Hub>) {
         let news = match reach(endpoint, hub) {
             Err(error) => error,
             Ok((socket, transport)) => {
-                if endpoint.protocol() == Protocol::Tcp {
-                    tell_once(&mut said, format!("{endpoint}: connected"));
-                }
-                let ended = serve_with_others(endpoint, &socket, transport, hub);
-                if let Ok(was_established) = &ended
-                    && *was_established
-                {
+                let begun = Instant::now();
+                let agreed = || tell_once(&mut said, format!("{endpoint}: connected"));
+                let ended = serve_with_others(endpoint, &socket, transport, hub, agreed);
+                // A controller that hangs up as soon as it is reached is not asked at full speed.
+                if begun.elapsed() > LONGEST_PAUSE {
                     pause = FIRST_PAUSE;
                 }
                 match ended {
-                    Ok(_) => format!("{endpoint}: the connection has ended"),
+                    Ok(()) => format!("{endpoint}: the connection has ended"),
                     Err(reason) => format!("{endpoint}: {reason}"),
                 }
             }
@@ -247,7 +245,8 @@ fn serve_with_others(
     socket: &TcpStream,
     transport: Transport,
     hub: &Arc<Hub>,
-) -> Result<bool, String> {
+    agreed: impl FnMut(),
+) -> Result<(), String> {
     let main = hub
         .controllers
         .connect(socket, transport, None)
@@ -269,7 +268,7 @@ fn serve_with_others(
                 }
             });
         }
-        let ended = converse(&main, hub);
+        let ended = converse(&main, hub, agreed);
         has_ended.store(true, Relaxed);
         ended
     })
@@ -283,18 +282,18 @@ fn tell_once(said: &mut String, news: String) {
     }
 }
 
-/// Serves a connection until it ends; gives whether both sides agreed on a version, or why it ended.
+/// Serves a connection until it ends; gives why it ended.
 fn serve(
     socket: &TcpStream,
     transport: Transport,
     beside: Option<(u8, Arc<Peer>)>,
     hub: &Arc<Hub>,
-) -> Result<bool, String> {
+) -> Result<(), String> {
     let peer = hub
         .controllers
         .connect(socket, transport, beside)
         .map_err(|error| error.to_string())?;
-    converse(&peer, hub)
+    converse(&peer, hub, || {})
 }
 
 fn tell(heard: &Receiver<PacketInEvent>, hub: &Hub) {

@@ -3,6 +3,8 @@
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 
+use rustls::CertificateError;
+
 /// What carries a connection.
 pub(super) enum Transport {
     /// TCP.
@@ -85,7 +87,7 @@ impl Secured {
         if let Err(error) = self.tls.process_new_packets() {
             // The other side gets the reason, if it still listens.
             let _ = self.tls.write_tls(&mut self.socket);
-            return Err(io::Error::new(io::ErrorKind::InvalidData, error.to_string()));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, told(&error)));
         }
         self.tls.reader().read(bytes)
     }
@@ -98,6 +100,19 @@ impl Secured {
             }
         }
         Ok(taken)
+    }
+}
+
+/// What is wrong, without the time of day: what is said again and again is said once.
+fn told(error: &rustls::Error) -> String {
+    match error {
+        rustls::Error::InvalidCertificate(CertificateError::ExpiredContext { .. }) => {
+            "the certificate of the other side has expired".to_owned()
+        }
+        rustls::Error::InvalidCertificate(CertificateError::NotValidYetContext { .. }) => {
+            "the certificate of the other side is not valid yet: is the clock right?".to_owned()
+        }
+        other => other.to_string(),
     }
 }
 
@@ -153,3 +168,26 @@ impl Outgoing {
 
 /// Memory that is kept for bytes to come.
 const KEPT_BYTES: usize = 64 << 10;
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use rustls::pki_types::UnixTime;
+
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_with_a_certificate_does_not_change_with_the_time_of_day() {
+        let at = |seconds| UnixTime::since_unix_epoch(Duration::from_secs(seconds));
+        let said = |time| {
+            let (time, not_after) = (at(time), at(1));
+            told(&rustls::Error::InvalidCertificate(CertificateError::ExpiredContext {
+                time,
+                not_after,
+            }))
+        };
+        assert_eq!(said(2), said(3));
+        assert!(said(2).ends_with("has expired"));
+    }
+}

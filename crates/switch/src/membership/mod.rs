@@ -24,9 +24,12 @@ const LOOK: Duration = Duration::from_millis(1);
 pub(crate) fn add_port(handle: &Handle, settings: PortSettings) -> Result<(), String> {
     settings.check()?;
     let (number, interface) = (settings.number, settings.interface.clone());
-    let threads = handle.call(move |switch| switch.check_new(number, &interface).map(|()| switch.threads));
-    let threads = threads.map_err(|ended| ended.to_string())??;
-    let opened = opening::open(&settings, threads)?;
+    let checked = handle.call(move |switch| {
+        switch.check_new(number, &interface)?;
+        Ok::<_, String>((switch.threads, switch.ports.all().len() + 1))
+    });
+    let (threads, ports) = checked.map_err(|ended| ended.to_string())??;
+    let opened = opening::open(&settings, threads, ports)?;
     let added = handle.call(move |switch| switch.add_port(settings, opened));
     added.map_err(|ended| ended.to_string())?
 }

@@ -14,7 +14,8 @@ use crate::tables::ovs::METER_ALL;
 /// Which switch, and what to do with it.
 #[derive(Args)]
 pub struct Ofctl {
-    /// The switch, as tcp:HOST:PORT, unix:PATH, or ptcp:PORT to wait until it connects.
+    /// The switch, as tcp:HOST:PORT, unix:PATH, ptcp:PORT to wait until it connects, or the name of a bridge of Open
+    /// vSwitch.
     pub(super) switch: String,
     /// Versions of OpenFlow to offer, separated by commas; default: 1.3, or 1.4 for a bundle.
     #[arg(short = 'O', long, global = true, value_delimiter = ',')]
@@ -25,6 +26,9 @@ pub struct Ofctl {
     /// With `mod-flows` and `del-flows`: only the flow with exactly this match and priority.
     #[arg(long, global = true)]
     pub(super) strict: bool,
+    /// Ports are printed by their numbers, as they are without this.
+    #[arg(long, global = true, hide = true)]
+    no_names: bool,
     #[command(subcommand)]
     pub(super) command: Command,
 }
@@ -35,6 +39,17 @@ enum Protocol {
     V13,
     #[value(name = "OpenFlow14")]
     V14,
+}
+
+/// What becomes of IP fragments (OF 1.3.5 section 7.3.2), with the number of their flags.
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum Fragments {
+    /// They pass the tables as other packets do.
+    Normal = 0,
+    /// They are dropped.
+    Drop = 1,
+    /// They are put together.
+    Reassemble = 2,
 }
 
 impl Ofctl {
@@ -59,8 +74,8 @@ impl Ofctl {
     }
 }
 
-/// What the places of switches begin with.
-const PLACES: [&str; 3] = ["tcp:", "unix:", "ptcp:"];
+/// Options whose value is the next word.
+const WITH_VALUE: [&str; 4] = ["-O", "--protocols", "--controller", "--count"];
 
 /// The arguments of a command line, where those of `ofctl` may come as `ovs-ofctl` takes them: the switch after the command.
 #[must_use]
@@ -69,12 +84,12 @@ pub fn in_order(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> 
     if arguments.get(1).is_none_or(|word| word != "ofctl") {
         return arguments;
     }
-    let position = |is_it: fn(&str) -> bool| arguments.iter().position(|word| word.to_str().is_some_and(is_it));
-    let command = position(Command::has_subcommand);
-    let switch = position(|word| PLACES.iter().any(|place| word.starts_with(place)));
-    if let (Some(command), Some(switch)) = (command, switch)
-        && command < switch
-        && arguments[switch - 1] != "--controller"
+    let text = |at: usize| arguments[at].to_str().unwrap_or_default();
+    let is_option = |at: usize| text(at).starts_with('-') && text(at) != "-" || WITH_VALUE.contains(&text(at - 1));
+    let mut words = (2..arguments.len()).filter(|&at| !is_option(at));
+    let is_place = |at: usize| text(at).contains([':', '/']);
+    if let (Some(command), Some(switch)) = (words.next(), words.next())
+        && (Command::has_subcommand(text(command)) || is_place(switch) && !is_place(command))
     {
         arguments[command..=switch].rotate_right(1);
     }
@@ -88,7 +103,10 @@ pub(super) enum Command {
     /// Print what the switch says of itself.
     DumpDesc,
     /// Print the ports.
-    DumpPortsDesc,
+    DumpPortsDesc {
+        /// Only this port.
+        port: Option<String>,
+    },
     /// Print how many flows each table has, and its counters.
     DumpTables,
     /// Print flows, one a line, in the syntax of `load` and `add-flow`.
@@ -232,6 +250,15 @@ pub(super) enum Command {
         /// The meter, as `meter=NUMBER`; `-` reads lines from standard input.
         line: Option<String>,
     },
+    /// Print what becomes of IP fragments.
+    GetFrags,
+    /// Say what is to become of IP fragments.
+    SetFrags {
+        /// What.
+        mode: Fragments,
+    },
+    /// Ask for a sign of life.
+    Probe,
     /// Make the changes of a file together or not at all, in a bundle of OpenFlow 1.4.
     Bundle {
         /// The file, whose lines may begin with flow, group or meter; `-` for standard input.
@@ -239,6 +266,8 @@ pub(super) enum Command {
     },
     /// Print the asynchronous messages of the switch as they arrive.
     Monitor {
+        /// Bytes of packets that it is to have at most, where flows do not say so.
+        miss_len: Option<u16>,
         /// End after this number of messages.
         #[arg(long)]
         count: Option<NonZeroU64>,
@@ -303,6 +332,18 @@ mod tests {
                 "p ofctl snoop --controller tcp:h:1",
             ),
             ("p check dump-flows tcp:h:1", "p check dump-flows tcp:h:1"),
+            ("p ofctl dump-flows br0 table=0,ip", "p ofctl br0 dump-flows table=0,ip"),
+            ("p ofctl br0 dump-flows", "p ofctl br0 dump-flows"),
+            (
+                "p ofctl add-flows -O OpenFlow13 br0 -",
+                "p ofctl br0 add-flows -O OpenFlow13 -",
+            ),
+            ("p ofctl -OOpenFlow14 show /run/s", "p ofctl -OOpenFlow14 /run/s show"),
+            ("p ofctl monitor --count 1 br0", "p ofctl br0 monitor --count 1"),
+            ("p ofctl diff-flows a.flows br0", "p ofctl a.flows diff-flows br0"),
+            // A command that there is none is not taken for a switch.
+            ("p ofctl benchmark tcp:h:1 1 1", "p ofctl tcp:h:1 benchmark 1 1"),
+            ("p ofctl", "p ofctl"),
         ] {
             assert_eq!(ordered(given), taken);
         }

@@ -295,7 +295,7 @@ mod tests {
     /// A connection to a switch that says something again and again, as long as somebody listens.
     fn beside(says: Message) -> (Connection, JoinHandle<()>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let place = Place::read(&format!("tcp:{}", listener.local_addr().unwrap())).unwrap();
+        let place = Place::read(&format!("tcp:{}", listener.local_addr().unwrap()), "").unwrap();
         let switch = std::thread::spawn(move || {
             let mut stream = listener.accept().unwrap().0;
             let hello = Message::Hello(Hello::offering(&[VERSION])).encode(1, VERSION);

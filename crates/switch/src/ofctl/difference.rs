@@ -3,18 +3,59 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use brimful_openflow::wire::{FlowFilter, Message, Reply, Request, WithLength};
+use brimful_openflow::wire::{FlowFilter, Message, Reply, Request, Version, WithLength};
 use brimful_openflow::{
     Action, FlowCommand, FlowMod, GROUP_ANY, Instruction, MAX_LEN_NO_BUFFER, Match, TABLE_ALL, flow_flag, port,
 };
 
 use super::connection::Connection;
-use super::lines::Planned;
-use super::{OfctlError, gather, text};
-use crate::tables::ovs;
+use super::lines::{Lines, Planned};
+use super::stream::{Place, SPOKEN};
+use super::{OfctlError, gather, ports, text};
+use crate::tables::ovs::{self, PortNames};
 
 /// Flows by table, priority and match.
 pub(super) type Flows = BTreeMap<(u8, Reverse<u16>, String), FlowMod>;
+
+/// Where flows are.
+enum Source {
+    /// In lines, some of which may name ports.
+    File(Lines, bool),
+    Switch(Connection),
+}
+
+impl Source {
+    fn open(text: &str, versions: &[Version]) -> Result<Self, OfctlError> {
+        Ok(match Lines::of_flows(text)? {
+            Some(lines) => {
+                let names_ports = lines.name_ports()?;
+                Self::File(lines, names_ports)
+            }
+            None => Self::Switch(Connection::open(&Place::read(text, SPOKEN)?, versions)?),
+        })
+    }
+
+    fn flows(&mut self, names: PortNames<'_>) -> Result<Flows, OfctlError> {
+        match self {
+            Self::File(lines, _) => Ok(by_match(lines.flows(names)?)),
+            Self::Switch(switch) => of_switch(switch),
+        }
+    }
+}
+
+/// The differences of two sources, each of which is a file or a switch.
+pub(super) fn between(one: &str, other: &str, versions: &[Version]) -> Result<Vec<String>, OfctlError> {
+    let mut here = Source::open(one, versions)?;
+    let mut there = Source::open(other, versions)?;
+    let names = match (&mut here, &mut there) {
+        (Source::Switch(switch), Source::File(_, true)) | (Source::File(_, true), Source::Switch(switch)) => {
+            ports::names(switch)?
+        }
+        _ => BTreeMap::new(),
+    };
+    let names = PortNames::These(&names);
+    Ok(lines(&here.flows(names)?, &there.flows(names)?))
+}
 
 /// All flows of a switch.
 pub(super) fn of_switch(switch: &mut Connection) -> Result<Flows, OfctlError> {
@@ -43,7 +84,7 @@ pub(super) fn by_match(flows: impl IntoIterator<Item = FlowMod>) -> Flows {
 }
 
 /// A line for each flow of one side only, and two for each that is another one there.
-pub(super) fn lines(here: &Flows, there: &Flows) -> Vec<String> {
+fn lines(here: &Flows, there: &Flows) -> Vec<String> {
     let mut keys: Vec<_> = here.keys().chain(there.keys()).collect();
     keys.sort_unstable();
     keys.dedup();

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::io;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use brimful_openflow::FlowMod;
@@ -80,7 +81,6 @@ impl Lines {
                 Self::deleting(line.as_deref(), command, Kind::Flows)?
             }
             C::ReplaceFlows { file } => Self::of_file(file, Kind::Flows)?,
-            C::DiffFlows { other } if !is_switch(other) => Self::of_file(Path::new(other), Kind::Flows)?,
             C::AddGroup { lines } => Self::given(lines, None, Kind::Groups)?,
             C::AddGroups { file } => Self::of_file(file, Kind::Groups)?,
             C::ModGroup { line } => Self::given(std::slice::from_ref(line), Some("modify"), Kind::Groups)?,
@@ -142,6 +142,13 @@ impl Lines {
             kind,
             are_arguments: false,
         })
+    }
+
+    /// The flows of a file; nothing where this is no file but a switch.
+    pub(super) fn of_flows(source: &str) -> Result<Option<Self>, OfctlError> {
+        let path = Path::new(source);
+        let is_file = source == STANDARD_INPUT || path.metadata().is_ok_and(|found| !found.file_type().is_socket());
+        is_file.then(|| Self::of_file(path, Kind::Flows)).transpose()
     }
 
     /// Whether a line names a port. What is wrong with lines whatever the ports are called is found here.
@@ -206,9 +213,4 @@ impl Lines {
         }
         Ok(tables)
     }
-}
-
-/// Whether what flows are compared with is a switch: a file of that name comes first.
-pub(super) fn is_switch(other: &str) -> bool {
-    other.contains(':') && !Path::new(other).exists()
 }

@@ -2,6 +2,7 @@
 
 mod changes;
 mod commands;
+mod configuration;
 mod connection;
 mod difference;
 mod extensions;
@@ -9,6 +10,7 @@ mod length;
 mod lines;
 mod nicira;
 mod ports;
+mod queries;
 mod relay;
 mod stream;
 mod text;
@@ -17,20 +19,18 @@ use std::cell::Cell;
 use std::io::Write;
 use std::num::NonZeroU64;
 
-use brimful_openflow::wire::{
-    AsyncConfiguration, EventMask, FlowFilter, Message, Part, QueueSelector, Reply, Request, Selector, WithLength,
-};
-use brimful_openflow::{FlowMod, GROUP_ALL, port};
+use brimful_openflow::FlowMod;
+use brimful_openflow::wire::{AsyncConfiguration, EventMask, Message, Part, Reply, Request};
 use thiserror::Error;
 
 use crate::notice::say;
-use crate::tables::ovs::{self, Known, METER_ALL, PortNames};
+use crate::tables::ovs::{self, Known, PortNames};
 use crate::tables::{Change, TableError};
 use commands::Command;
 pub use commands::{Ofctl, in_order};
 use connection::{Connection, line, unreadable};
 use lines::{Lines, Planned};
-use stream::Place;
+use stream::{OVERHEARD, Place, SPOKEN};
 
 /// All queues of a port.
 const QUEUE_ALL: u32 = 0xffff_ffff;
@@ -85,16 +85,19 @@ pub fn run(asked: &Ofctl, out: &mut (dyn Write + Send)) -> Result<Outcome, Ofctl
         let text = "bundles need OpenFlow 1.4: use -O OpenFlow14 or leave -O out";
         return Err(OfctlError::Usage(text.to_owned()));
     }
-    let place = Place::read(&asked.switch)?;
+    if let Command::DiffFlows { other } = &asked.command {
+        return print_difference(&difference::between(&asked.switch, other, &versions)?, out);
+    }
     if let Command::Snoop { controller, count } = &asked.command {
         let count = count.map(NonZeroU64::get);
+        let place = Place::read(&asked.switch, OVERHEARD)?;
         match controller {
             None => watch(&mut Connection::open(&place, &versions)?, count, out)?,
-            Some(controller) => relay::run(&place, &Place::read(controller)?, count, out)?,
+            Some(controller) => relay::run(&place, &Place::read(controller, SPOKEN)?, count, out)?,
         }
         return Ok(Outcome::Done);
     }
-    let mut switch = Connection::open(&place, &versions)?;
+    let mut switch = Connection::open(&Place::read(&asked.switch, SPOKEN)?, &versions)?;
     let known_names;
     let names = if names_ports {
         known_names = ports::names(&mut switch)?;
@@ -102,20 +105,13 @@ pub fn run(asked: &Ofctl, out: &mut (dyn Write + Send)) -> Result<Outcome, Ofctl
     } else {
         PortNames::Reserved
     };
-    if let Command::DiffFlows { other } = &asked.command {
-        let here = difference::of_switch(&mut switch)?;
-        let there = match lines {
-            Some(lines) => difference::by_match(lines.flows(names)?),
-            None => difference::of_switch(&mut Connection::open(&Place::read(other)?, &versions)?)?,
-        };
-        return print_difference(&difference::lines(&here, &there), out);
-    }
     let changes = match (&asked.command, &lines) {
         (Command::ReplaceFlows { .. }, Some(lines)) => {
             let wanted = difference::by_match(lines.flows(names)?);
             difference::changes(&difference::of_switch(&mut switch)?, &wanted)
         }
         (Command::ModPort { port, changes }, _) => vec![ports::modification(&mut switch, port, changes)?],
+        (Command::SetFrags { mode }, _) => vec![configuration::of_fragments(&mut switch, *mode)?],
         (Command::PacketOut { words }, _) => packets(words, names)?,
         (_, Some(lines)) => lines.read(names)?,
         (command, None) => return command.ask(&mut switch, names, out).map(|()| Outcome::Done),
@@ -158,62 +154,6 @@ impl Command {
         }
         Ok(is_used.get())
     }
-
-    /// Asks for what it prints.
-    fn ask(&self, switch: &mut Connection, names: PortNames<'_>, out: &mut dyn Write) -> Done {
-        match self {
-            Self::Show => show(switch, out),
-            Self::DumpDesc => list(switch, Request::Description, text::description, out),
-            Self::DumpPortsDesc => list(switch, Request::PortDescription, text::ports, out),
-            Self::DumpTables => dump_tables(switch, out),
-            Self::DumpFlows { filter, no_counters } => {
-                dump_flows(switch, selection(filter.as_deref(), names)?.0, !no_counters, out)
-            }
-            Self::DumpAggregate { filter } => {
-                let wanted = filter_of(selection(filter.as_deref(), names)?.0);
-                list(switch, Request::Aggregate(wanted), text::aggregate, out)
-            }
-            Self::DumpPorts { port } => {
-                let number = number_or_any(switch, port.as_deref())?;
-                list(switch, Request::Port(Selector { number }), text::port_counts, out)
-            }
-            Self::QueueStats { port, queue } => {
-                let port = number_or_any(switch, port.as_deref())?;
-                let queue = queue.unwrap_or(QUEUE_ALL);
-                list(
-                    switch,
-                    Request::Queue(QueueSelector { port, queue }),
-                    text::queue_counts,
-                    out,
-                )
-            }
-            Self::DumpGroups { group, counters } => {
-                dump_groups(switch, *group, out)?;
-                if *counters {
-                    group_counts(switch, *group, out)
-                } else {
-                    Ok(())
-                }
-            }
-            Self::DumpGroupStats { group } => group_counts(switch, *group, out),
-            Self::DumpMeters { meter, counters } => {
-                let request = Request::MeterConfiguration(meters(*meter));
-                list(switch, request, text::meter, out)?;
-                if *counters {
-                    list(switch, Request::Meter(meters(*meter)), text::meter_counts, out)
-                } else {
-                    Ok(())
-                }
-            }
-            Self::MeterStats { meter } => list(switch, Request::Meter(meters(*meter)), text::meter_counts, out),
-            Self::Monitor { count } => {
-                switch.send(&Message::SetAsync(everything()))?;
-                watch(switch, count.map(NonZeroU64::get), out)
-            }
-            // All others change something.
-            _ => Ok(()),
-        }
-    }
 }
 
 /// The packet-outs of the command line: one, or in the older form as many as there are packets.
@@ -251,88 +191,6 @@ fn selection(line: Option<&str>, names: PortNames<'_>) -> Result<(FlowMod, Vec<S
         Some(Change::Flow(flow)) => Ok((*flow, notes)),
         _ => Err(OfctlError::Usage(format!("{line:?} selects no flows"))),
     }
-}
-
-fn number_or_any(switch: &mut Connection, text: Option<&str>) -> Result<u32, OfctlError> {
-    // ALL is a destination; what counts for all ports is asked with ANY.
-    match text.map(|text| ports::number(switch, text)).transpose()? {
-        None | Some(port::ALL) => Ok(port::ANY),
-        Some(number) => Ok(number),
-    }
-}
-
-fn show(switch: &mut Connection, out: &mut dyn Write) -> Done {
-    for (name, request) in [
-        ("features", Message::FeaturesRequest),
-        ("configuration", Message::GetConfigRequest),
-    ] {
-        match switch.ask(&request)? {
-            Message::FeaturesReply(features) => {
-                print(out, &format!("datapath {:016x}: {features}", features.datapath))?;
-            }
-            Message::GetConfigReply(configuration) => print(out, &format!("{name}: {configuration}"))?,
-            other => return Err(unexpected(&other.to_string())),
-        }
-    }
-    list(switch, Request::Description, text::description, out)?;
-    list(switch, Request::PortDescription, text::ports, out)
-}
-
-/// Tables that say the same are one line.
-fn dump_tables(switch: &mut Connection, out: &mut dyn Write) -> Done {
-    let tables = gather(switch, Request::Table, |reply| match reply {
-        Reply::Table(tables) => Some(tables.as_slice()),
-        _ => None,
-    })?;
-    text::tables(&tables).iter().try_for_each(|line| print(out, line))
-}
-
-/// A switch is asked for all groups: the request has room for one from OpenFlow 1.5 on.
-fn dump_groups(switch: &mut Connection, group: Option<u32>, out: &mut dyn Write) -> Done {
-    let wanted = group.filter(|&group| group != GROUP_ALL);
-    let start = wanted.map_or_else(|| "group_id=".to_owned(), |group| format!("group_id={group},"));
-    let only = |mut lines: Vec<String>| {
-        lines.retain(|line| line.starts_with(&start));
-        lines
-    };
-    let lines = |reply: &Reply| text::group(reply).map(only);
-    let extended = |bytes: &[u8]| extensions::groups(bytes).map(only);
-    ask(switch, Request::GroupDescription, lines, extended, out)
-}
-
-fn group_counts(switch: &mut Connection, group: Option<u32>, out: &mut dyn Write) -> Done {
-    let number = group.unwrap_or(GROUP_ALL);
-    list(switch, Request::Group(Selector { number }), text::group_counts, out)
-}
-
-fn meters(meter: Option<u32>) -> Selector {
-    let number = meter.unwrap_or(METER_ALL);
-    Selector { number }
-}
-
-fn filter_of(wanted: FlowMod) -> FlowFilter {
-    FlowFilter {
-        table: wanted.table,
-        out_port: wanted.out_port,
-        out_group: wanted.out_group,
-        cookie: wanted.cookie,
-        cookie_mask: wanted.cookie_mask,
-        matching: wanted.matching,
-    }
-}
-
-fn dump_flows(switch: &mut Connection, wanted: FlowMod, counters: bool, out: &mut dyn Write) -> Done {
-    let request = Request::Flow(filter_of(wanted));
-    let lines = |reply: &Reply| match reply {
-        Reply::Flow(flows) => Some(
-            flows
-                .iter()
-                .map(|WithLength(flow)| text::flow(flow, counters))
-                .collect(),
-        ),
-        _ => None,
-    };
-    ask(switch, request, lines, |bytes| extensions::flows(bytes, counters), out)
 }
 
 /// Asks for something and prints each part of the reply.

@@ -22,7 +22,7 @@ const CHANGES: [(&str, u32, bool); 8] = [
 ];
 
 /// The ports of a switch.
-pub(super) fn ports(switch: &mut Connection) -> Result<Vec<Port>, OfctlError> {
+pub(super) fn all(switch: &mut Connection) -> Result<Vec<Port>, OfctlError> {
     gather(switch, Request::PortDescription, |reply| match reply {
         Reply::PortDescription(ports) => Some(ports.as_slice()),
         _ => None,
@@ -31,7 +31,7 @@ pub(super) fn ports(switch: &mut Connection) -> Result<Vec<Port>, OfctlError> {
 
 /// Their numbers by their names.
 pub(super) fn names(switch: &mut Connection) -> Result<BTreeMap<String, u32>, OfctlError> {
-    let named = ports(switch)?.into_iter().map(|port| {
+    let named = all(switch)?.into_iter().map(|port| {
         let bytes = &port.name.0;
         let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
         (String::from_utf8_lossy(&bytes[..end]).into_owned(), port.number)
@@ -73,7 +73,7 @@ pub(super) fn bits(changes: &[String]) -> Result<(u32, u32), OfctlError> {
 pub(super) fn modification(switch: &mut Connection, text: &str, changes: &[String]) -> Result<Planned, OfctlError> {
     let (config, mask) = bits(changes)?;
     let number = number(switch, text)?;
-    let port = ports(switch)?.into_iter().find(|port| port.number == number);
+    let port = all(switch)?.into_iter().find(|port| port.number == number);
     let address = port.ok_or_else(|| no_port(text))?.address;
     Ok(Planned {
         origin: String::new(),

@@ -10,6 +10,11 @@ use crate::channel::Endpoint;
 /// How long a switch may take to take a connection.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// Where Open vSwitch has the sockets of its bridges, and those that OpenFlow is spoken at and overheard at.
+const BRIDGES: &str = "/run/openvswitch";
+pub(super) const SPOKEN: &str = "mgmt";
+pub(super) const OVERHEARD: &str = "snoop";
+
 /// What a connection is made of.
 pub(super) trait Stream: Read + Write + Send {
     /// How long a read waits; for ever without a time.
@@ -58,10 +63,12 @@ pub(super) enum Place {
 }
 
 impl Place {
-    pub(super) fn read(text: &str) -> Result<Self, OfctlError> {
+    /// A word without a colon is a socket's path, or, as `ovs-ofctl` has it, the name of a bridge of Open vSwitch, which
+    /// has sockets with certain endings.
+    pub(super) fn read(text: &str, ending: &str) -> Result<Self, OfctlError> {
         let wrong = || {
             OfctlError::Usage(format!(
-                "{text:?}: use tcp:HOST:PORT, unix:PATH, or ptcp:PORT to wait; a bridge of Open vSwitch is unix:/run/openvswitch/NAME.mgmt"
+                "{text:?}: use tcp:HOST:PORT, unix:PATH, ptcp:PORT to wait, or the name of a bridge of Open vSwitch"
             ))
         };
         let endpoint = || Endpoint::read(text).map_err(|_| wrong());
@@ -74,6 +81,8 @@ impl Place {
                 let listener = TcpListener::bind(address).map_err(|error| failed(text, &error))?;
                 Self::Waiting(endpoint, listener)
             }
+            None if text.contains('/') => Self::Unix(PathBuf::from(text)),
+            None if !text.is_empty() => Self::Unix(PathBuf::from(format!("{BRIDGES}/{text}.{ending}"))),
             _ => return Err(wrong()),
         })
     }

@@ -1,6 +1,6 @@
 //! What switches answer, as lines.
 
-use brimful_openflow::wire::{FlowStatistics, QueueStatistics, Reply, TableStatistics, WithLength};
+use brimful_openflow::wire::{FlowStatistics, Port, QueueStatistics, Reply, TableStatistics, WithLength};
 use brimful_openflow::{FlowMod, GroupMod, MeterMod, ModCommand};
 
 use crate::tables::ovs;
@@ -96,11 +96,8 @@ pub(super) fn description(reply: &Reply) -> Lines {
     }
 }
 
-pub(super) fn ports(reply: &Reply) -> Lines {
-    match reply {
-        Reply::PortDescription(ports) => Some(ports.iter().map(|port| format!("port {port}")).collect()),
-        _ => None,
-    }
+pub(super) fn port(port: &Port) -> String {
+    format!("port {port}")
 }
 
 pub(super) fn port_counts(reply: &Reply) -> Lines {

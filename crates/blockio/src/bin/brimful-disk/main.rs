@@ -3,6 +3,8 @@
 #[path = "../../../../documents.rs"]
 mod documents;
 mod options;
+#[path = "../../../../usage.rs"]
+mod usage;
 
 use std::io::{self, BufReader, Write};
 use std::path::Path;
@@ -20,6 +22,7 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 use serde_json::json;
 
 use options::{Asked, Options, Priority};
+use usage::first_paragraph;
 
 /// The arguments make no sense, or the device must not be touched.
 const EXIT_USAGE: u8 = 2;
@@ -29,7 +32,7 @@ const EXIT_FAILED: u8 = 3;
 fn main() -> ExitCode {
     let options = match Options::try_parse() {
         Ok(options) => options,
-        Err(error) if error.use_stderr() => return fail(EXIT_USAGE, &first_paragraph(&error.to_string())),
+        Err(error) if error.use_stderr() => return fail(EXIT_USAGE, &first_paragraph(&error)),
         Err(help) => help.exit(),
     };
     if let Some(document) = &options.document {
@@ -204,12 +207,6 @@ fn closed_loop(options: &Options, service: &mut Service<MonotonicClock>, depth: 
 
 fn print(value: &serde_json::Value) -> Result<(), Failure> {
     Ok(writeln!(io::stdout(), "{value}")?)
-}
-
-/// What clap has to say, in one line: usage and tips follow after a blank one.
-fn first_paragraph(text: &str) -> String {
-    let lines = text.trim_start_matches("error: ").lines().map(str::trim);
-    lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 #[expect(clippy::print_stderr, reason = "where the protocol puts what is no reply")]

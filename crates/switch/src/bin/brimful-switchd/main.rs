@@ -3,6 +3,8 @@
 #[path = "../../../../documents.rs"]
 mod documents;
 mod options;
+#[path = "../../../../usage.rs"]
+mod usage;
 
 use std::env;
 use std::io::{self, Write};
@@ -13,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use brimful_switch::control::Handles;
+use brimful_switch::control::{Handles, LONGEST_CLOSE};
 use brimful_switch::daemon::{self, Signals};
 use brimful_switch::files::read_text;
 use brimful_switch::ofctl::{self, Ofctl, OfctlError, Outcome};
@@ -26,6 +28,7 @@ use documents::Document;
 use options::{Run, read_settings};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use usage::first_paragraph;
 
 /// Entries are many small pieces of memory, taken by one thread and given back by another.
 #[global_allocator]
@@ -34,7 +37,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// For how long the memory of entries that are gone is kept: a controller that begins anew deletes all and adds them again.
 const KEEPS_MEMORY: Duration = Duration::from_secs(10);
 
-/// How long everything may take to end after a signal, and how often is looked whether one has come.
+/// How long everything but the closing of ports may take to end after a signal, and how often is looked whether one has
+/// come.
 const LONGEST_END: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -89,7 +93,13 @@ enum Syntax {
 }
 
 fn main() -> ExitCode {
-    let command = Command::parse_from(ofctl::in_order(env::args_os()));
+    let command = match Command::try_parse_from(ofctl::in_order(env::args_os())) {
+        Ok(command) => command,
+        Err(error) if error.use_stderr() => {
+            return fail(EXIT_USAGE, &format!("{}: see --help", first_paragraph(&error)));
+        }
+        Err(help) => help.exit(),
+    };
     match command.other {
         Some(Other::Genflow {
             specification,
@@ -150,7 +160,12 @@ fn run(settings: Settings, file: Option<&Path>) -> Result<(), String> {
     ] {
         signal_hook::flag::register(signal, Arc::clone(flag)).map_err(|error| error.to_string())?;
     }
-    end_in_time(&signals.ends)?;
+    let ports = settings
+        .switches
+        .iter()
+        .map(|switch| switch.ports.len() as u32)
+        .sum::<u32>();
+    end_in_time(&signals.ends, LONGEST_END + LONGEST_CLOSE * ports)?;
     let names: Vec<_> = settings.switches.iter().map(|switch| switch.name.clone()).collect();
     let ready = || {
         // There may be no reader.
@@ -200,14 +215,14 @@ fn take_all_descriptors() {
 }
 
 /// Ends the process some time after a signal has asked for it: a thread that is stuck must not keep it.
-fn end_in_time(ends: &Arc<AtomicBool>) -> Result<(), String> {
+fn end_in_time(ends: &Arc<AtomicBool>, longest: Duration) -> Result<(), String> {
     let ends = Arc::clone(ends);
     let thread = thread::Builder::new().name("end".to_owned());
     let watched = thread.spawn(move || {
         while !ends.load(Relaxed) {
             thread::sleep(LOOK);
         }
-        thread::sleep(LONGEST_END);
+        thread::sleep(longest);
         fail(
             EXIT_FAILED,
             "a part of the switch did not end in time: the process was ended",

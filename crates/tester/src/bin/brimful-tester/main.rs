@@ -9,6 +9,8 @@ mod options;
 mod settings;
 mod stations;
 mod threads;
+#[path = "../../../../usage.rs"]
+mod usage;
 
 use std::io::{self, BufReader, Write};
 use std::process::ExitCode;
@@ -27,6 +29,7 @@ use documents::Document;
 use faults::FaultRequest;
 use options::Options;
 use settings::{Link, Settings};
+use usage::first_paragraph;
 
 /// The arguments make no sense.
 const EXIT_USAGE: u8 = 2;
@@ -49,7 +52,7 @@ enum Other {
 fn main() -> ExitCode {
     let options = match Options::try_parse() {
         Ok(options) => options,
-        Err(error) if error.use_stderr() => return fail(EXIT_USAGE, &first_paragraph(&error.to_string())),
+        Err(error) if error.use_stderr() => return fail(EXIT_USAGE, &first_paragraph(&error)),
         Err(help) => help.exit(),
     };
     match &options.other {
@@ -92,12 +95,6 @@ fn exit_code_of(error: &(dyn std::error::Error + 'static)) -> u8 {
         Some(OpenError::NoSuchInterface(_)) => EXIT_USAGE,
         _ => EXIT_FAILED,
     }
-}
-
-/// What clap has to say, in one line: usage and tips follow after a blank one.
-fn first_paragraph(text: &str) -> String {
-    let lines = text.trim_start_matches("error: ").lines().map(str::trim);
-    lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 fn run(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {

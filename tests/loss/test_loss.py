@@ -51,21 +51,56 @@ def trial(load, lost, seq=0, sweep_=0, sent=1000):
     return Trial(seq=seq, load=load, duration_s=1.0, intended=sent, sent=sent, lost=lost, round=sweep_)
 
 
-def test_the_interval_is_that_of_student_and_a_frame():
-    plan = LossPlan(loads=[2.0], reference=2.0, duration_s=1.0, sweeps=3, until_lossless=False)
-    (found,) = losses([trial(2.0, lost, sweep_=number) for number, lost in enumerate((100, 110, 120))], plan)
+def repeated(*losts, load=2.0, sent=1000):
+    """The loss at a load of which each sweep has a trial."""
+    plan = LossPlan(loads=[load], reference=load, duration_s=1.0, sweeps=len(losts), until_lossless=False)
+    (found,) = losses([trial(load, lost, sweep_=number, sent=sent) for number, lost in enumerate(losts)], plan)
+    return found
+
+
+def test_the_interval_of_few_trials_is_that_of_student_and_a_frame():
+    found = repeated(100, 110, 120)
     # t(0.975, 2) = 4.3027, deviation 0.01.
     half = 4.3027 * 0.01 / math.sqrt(3)
-    assert found.ratio == pytest.approx(0.11)
-    assert (found.low, found.high) == pytest.approx((0.11 - half - 0.001, 0.11 + half + 0.001), abs=1e-5)
-    (one,) = losses([trial(2.0, 100)], plan)
-    assert one.low is one.high is None
+    assert (found.ratio, found.typical) == pytest.approx((0.11, 0.11))
+    ends = (found.typical_low, found.typical_high)
+    assert ends == pytest.approx((0.11 - half - 0.001, 0.11 + half + 0.001), abs=1e-5)
+    one = repeated(100)
+    assert one.typical is one.typical_low is one.typical_high is one.limit is None
+
+
+def test_few_trials_are_all_in_their_interval():
+    # Student's alone would end at 0.0755.
+    assert repeated(0, 0, 0, 0, 100).typical_high == pytest.approx(0.1 + 0.001)
+
+
+def test_the_interval_of_more_trials_is_between_two_of_them():
+    # Of 10 fair coins fewer than 2 show heads in 1.1 % of cases, fewer than 3 in 5.5 %.
+    losts = [10, 20, 30, 40, 50, 60, 70, 80, 90, 900]
+    random.Random(1).shuffle(losts)
+    found = repeated(*losts)
+    assert (found.typical, found.typical_low, found.typical_high) == pytest.approx((0.055, 0.019, 0.091))
+    assert found.limit > found.ratio > found.typical_high
 
 
 def test_what_no_frame_showed_may_still_be_three_in_all_of_them():
-    plan = LossPlan(loads=[2.0], reference=2.0, duration_s=1.0, sweeps=2, until_lossless=False)
-    (found,) = losses([trial(2.0, 0, sweep_=number) for number in range(2)], plan)
-    assert (found.low, found.high) == (0.0, 3 / 2000)
+    found = repeated(0, 0)
+    assert (found.typical_low, found.typical_high) == (0.0, 3 / 2000)
+
+
+def test_the_limit_takes_the_trials_of_all_loads_together():
+    plan = LossPlan(loads=[2.0, 1.0], reference=2.0, duration_s=1.0, sweeps=4, until_lossless=False)
+    losts = {2.0: (100, 100, 100, 100), 1.0: (0, 0, 0, 0)}
+
+    def limits():
+        trials = [trial(load, losts[load][sweep_], sweep_=sweep_) for sweep_ in range(4) for load in plan.loads]
+        return [one.limit for one in losses(trials, plan)]
+
+    # What 8 trials do not show comes in fewer than 1 - 0.05^(1/8) of all.
+    quiet = 1 - 0.05 ** (1 / 8)
+    assert limits() == pytest.approx([0.1 + quiet, quiet])
+    losts[1.0] = (0, 0, 800, 0)
+    assert limits()[0] > 0.1 + quiet + 0.1
 
 
 def test_a_trial_that_the_plan_does_not_have_is_refused():
@@ -78,8 +113,8 @@ def test_a_curve_is_that_of_the_system(tmp_path):
     assert [(one.load, one.trials) for one in stated.losses(file)] == [(load, 3) for load in PLAN.loads[:5]]
     for one in stated.losses(file):
         true = max(0.0, 1 - 1e6 / one.load)
-        assert one.low <= true <= one.high
-        assert one.high - one.low < 1e-5
+        assert one.typical_low <= true <= one.typical_high
+        assert one.typical_high - one.typical_low < 1e-5
     assert verify_loss(file).findings == []
 
 
@@ -219,8 +254,22 @@ def test_the_intervals_hold_the_loss_of_systems_with_noise():
     plan = msgspec.structs.replace(PLAN, until_lossless=False, loads=PLAN.loads[:3], sweeps=4)
     for seed in range(100):
         outcome = LossLoop(plan, Unsteady(seed), Policies()).run()
-        inside += [one.low <= 1 - 1e6 / one.load <= one.high for one in outcome.losses]
+        inside += [one.typical_low <= 1 - 1e6 / one.load <= one.typical_high for one in outcome.losses]
     assert 0.9 <= sum(inside) / len(inside) <= 0.99
+
+
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.3])
+def test_the_limit_holds_the_mean_of_systems_that_rarely_lose_all(share):
+    draws, right = random.Random(7), 0
+    plan = LossPlan(loads=[3.0, 2.0, 1.0], reference=3.0, duration_s=1.0, sweeps=6, until_lossless=False)
+    for _ in range(100):
+        trials = [
+            trial(load, 1000 if draws.random() < share else 0, sweep_=sweep_)
+            for sweep_ in range(plan.sweeps)
+            for load in plan.loads
+        ]
+        right += all(one.limit >= share for one in losses(trials, plan))
+    assert right >= 95
 
 
 STEADY = "sharp,capacity=1Mpps"

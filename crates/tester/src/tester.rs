@@ -21,7 +21,7 @@ use crate::sending_side::{SendingPort, SendingSide, deal_out, is_link_error, por
 use crate::sharing::Sharing;
 use crate::station::Station;
 use crate::test_frames::TemplateError;
-use crate::trial::{FLUSH_WAIT, Trial};
+use crate::trial::{FLUSH_WAIT, LEARNING_PATIENCE, LEARNING_WAIT, Trial};
 use crate::turn::End;
 use crate::{Clock, Outcome, Profile, Stream, Threads, Timing, TrialPlan};
 
@@ -52,6 +52,8 @@ pub struct Tester<'a, S, R, C> {
     /// Of the directions.
     streams: Arc<[Stream]>,
     trial: u16,
+    /// How long the next trial waits at most until the device has learnt the addresses.
+    learning_wait: Nanoseconds,
 }
 
 #[derive(Clone, Copy, Eq, PartialEq)]
@@ -100,6 +102,7 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
             broadcast_every: None,
             stop,
             trial: first_trial,
+            learning_wait: LEARNING_PATIENCE,
         })
     }
 
@@ -164,7 +167,7 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
             return Ok(self.evidence(&Lanes::default(), 0).link_down(port));
         }
         let (profile, timing, processors) = (self.profile.clone(), self.timing, self.processors.clone());
-        let threads = self.threads;
+        let (threads, learning_wait) = (self.threads, self.learning_wait);
         let sharing = self.sharing();
         let sending_plan = SendingPlan {
             routes: profile.routes(),
@@ -184,7 +187,7 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
         let exchange = self.exchange(&sharing);
         let streams = Arc::clone(&self.streams);
         let mut trial = self.trial(&exchange, &sharing, plan);
-        trial.learn()?;
+        let is_learnt = trial.learn(learning_wait)?;
         for side in &mut trial.receiving {
             side.lanes = receiving_lanes(&profile, &streams, &sharing, plan);
         }
@@ -210,6 +213,7 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
         let slip = sending.iter().map(|side| side.slip).max().unwrap_or(0);
         let sent = sending.into_iter().flat_map(|side| side.lanes).collect();
         let mut lanes = Lanes::join(sent, ReceivingSide::join(receiving), slip);
+        self.learning_wait = if is_learnt { LEARNING_PATIENCE } else { LEARNING_WAIT };
         let during = self.settle(&mut lanes, &before)?;
         if let (Some(port), End::Schedule | End::Loss | End::OffSchedule) = (self.port_without_link()?, end) {
             end = End::LinkDown(port);

@@ -23,9 +23,11 @@ use crate::sending_side::SendingSide;
 use crate::turn::{End, Turn};
 use crate::{Clock, Cost, Threads, stay_on};
 
-/// How long the tester waits at most for its learning frames to come through: a device that takes longer has learnt
-/// or never will.
-const LEARNING_WAIT: Nanoseconds = Nanoseconds(50_000_000);
+/// How long the tester waits at most for its learning frames to come through, unless they did not before the last trial.
+/// A busy machine holds up a device that runs on it for tenths of a second, and a bridge that has not learnt yet floods.
+pub(crate) const LEARNING_PATIENCE: Nanoseconds = Nanoseconds(1_000_000_000);
+/// How long it waits for them where they did not: such a device has learnt or never will.
+pub(crate) const LEARNING_WAIT: Nanoseconds = Nanoseconds(50_000_000);
 /// How long the tester sleeps at a time; bounds how late it notices anything. While frames may be on their way it spins,
 /// or their delay would be wrong by as much; one that takes longer than [`ON_THE_WAY`] is measured to 1 %. A thread that
 /// only receives need not, where the kernel notes when they arrive.
@@ -57,14 +59,14 @@ pub(crate) struct Trial<'t, S, R, C> {
 }
 
 impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
-    /// Shows all addresses to the device and waits until it has forwarded a frame of each port.
-    pub(crate) fn learn(&mut self) -> io::Result<()> {
+    /// Shows all addresses to the device, waits until it has forwarded a frame of each port, and gives whether it has.
+    pub(crate) fn learn(&mut self, wait: Nanoseconds) -> io::Result<bool> {
         self.sending.iter_mut().try_for_each(SendingSide::announce)?;
-        let deadline = self.now() + LEARNING_WAIT;
+        let deadline = self.now() + wait;
         while !self.is_learnt() && self.now() < deadline && !self.is_stopped() {
             self.attend(Arriving::Outside, true)?;
         }
-        Ok(())
+        Ok(self.is_learnt())
     }
 
     /// Whether a learning frame of each port has arrived somewhere.

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Iterator, Sequence
+
+import msgspec
+import numpy as np
 
 from brimful.errors import RecordError
 from brimful.records import Loss, LossPlan, Trial
+from brimful.statistics.limits import mean_limit
+from brimful.statistics.ranks import median_interval
 from brimful.statistics.student import CONFIDENCE, student_quantile
 
 CLEAN = 2
 """Trials without loss, one after the other, that end a sweep: RFC 2544 section 26.3."""
 _RULE_OF_THREE = 3.0
 """Of a loss ratio of which N frames showed nothing, 3 / N is the upper end of the 95 % interval."""
+_ENOUGH = 6
+"""Trials of which the least and the greatest enclose the median in 95 % of cases, however they are distributed."""
 
 
 def steps(plan: LossPlan, lossless: list[bool], ceiling: float = math.inf) -> Iterator[float]:
@@ -78,18 +86,36 @@ def losses(trials: Sequence[Trial], plan: LossPlan, ceiling: float = math.inf) -
     for sweep in {trial.round or 0 for trial in counted}:
         outcomes(counted, plan, sweep, ceiling)
     loads = sorted({trial.load for trial in counted}, reverse=True)
-    return [_loss(load, [trial for trial in counted if trial.load == load]) for load in loads]
+    at_loads = [[trial for trial in counted if trial.load == load] for load in loads]
+    more = _rarely_more([_ratios(trials) for trials in at_loads])
+    return [_loss(load, trials, more) for load, trials in zip(loads, at_loads, strict=True)]
 
 
-def _loss(load: float, trials: Sequence[Trial]) -> Loss:
-    ratios = [trial.lost / trial.sent if trial.sent else 0.0 for trial in trials]
+def _rarely_more(at_loads: Sequence[Sequence[float]]) -> float:
+    """Give the upper limit of the mean by which trials lose more than the best one at their load.
+
+    Trials of all loads are taken together, as those of one are too few to show what is rare.
+    """
+    more = [ratio - min(ratios) for ratios in at_loads if len(ratios) > 1 for ratio in ratios]
+    return mean_limit(math.fsum(more) / len(more), len(more)) if more else 1.0
+
+
+def _ratios(trials: Sequence[Trial]) -> list[float]:
+    return [trial.lost / trial.sent if trial.sent else 0.0 for trial in trials]
+
+
+def _loss(load: float, trials: Sequence[Trial], more: float) -> Loss:
+    ratios = _ratios(trials)
     sent, lost, number = sum(trial.sent for trial in trials), sum(trial.lost for trial in trials), len(trials)
-    mean = math.fsum(ratios) / number
-    low = high = None
-    if number > 1 and sent:
-        variance = math.fsum((ratio - mean) ** 2 for ratio in ratios) / (number - 1)
-        half = student_quantile(0.5 + CONFIDENCE / 2, number - 1) * math.sqrt(variance / number)
-        # Nothing is known better than to a frame of a trial.
-        low = max(0.0, mean - half - number / sent)
-        high = min(1.0, max(mean + half + number / sent, _RULE_OF_THREE / sent))
-    return Loss(load=load, trials=number, sent=sent, lost=lost, ratio=mean, low=low, high=high)
+    found = Loss(load=load, trials=number, sent=sent, lost=lost, ratio=math.fsum(ratios) / number)
+    if number == 1 or not sent:
+        return found
+    half = student_quantile(0.5 + CONFIDENCE / 2, number - 1) * statistics.stdev(ratios) / math.sqrt(number)
+    low, high = median_interval(np.array(ratios))
+    if number < _ENOUGH:
+        low, high = min(low, found.ratio - half), max(high, found.ratio + half)
+    # Nothing is known better than to a frame of a trial.
+    low, high = max(0.0, low - number / sent), min(1.0, max(high + number / sent, _RULE_OF_THREE / sent))
+    limit = min(1.0, max(high, found.ratio + half, min(ratios) + more))
+    typical = statistics.median(ratios)
+    return msgspec.structs.replace(found, typical=typical, typical_low=low, typical_high=high, limit=limit)

@@ -37,7 +37,11 @@ class Loss(Record, frozen=True, omit_defaults=True, tag="loss"):
     """Of these, not forwarded."""
     ratio: float
     """Mean of the trials."""
-    low: float | None = None
-    """Lower end of the 95 % interval of the mean; null with one trial, which shows no spread."""
-    high: float | None = None
+    typical: float | None = None
+    """Median of the trials; null with one trial, as all below."""
+    typical_low: float | None = None
+    """Lower end of the 95 % interval of the loss in a typical trial: of the median of many at the time of the run."""
+    typical_high: float | None = None
     """Its upper end."""
+    limit: float | None = None
+    """Upper 95 % limit of the mean over a long time, with what trials lose too seldom for these to show it."""

@@ -100,7 +100,7 @@ impl StepClock {
     }
 
     /// The time for a fault injector, which makes no time pass.
-    pub(crate) fn reading(&self) -> impl Fn() -> Duration + Send + Sync + 'static {
+    pub(crate) fn reading(&self) -> impl Fn() -> Duration + Send + Sync + 'static + use<> {
         let shared = Arc::clone(&self.shared);
         move || Duration::from_nanos(shared.now.load(Ordering::SeqCst))
     }

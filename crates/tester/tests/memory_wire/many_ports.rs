@@ -1,14 +1,19 @@
 //! Trials among more than two ports: every frame is counted where it belongs.
 
 use std::path::Path;
+use std::time::Duration;
 
+use brimful_netdev::{FaultPlan, Faults, FaultyPort, FaultyReceiver, FaultySender};
 use brimful_tester::{
     DirectionReport, PortReport, Profile, ProfileFile, ProfileOptions, Share, TestFrame, Tester, Threads, TrialReport,
 };
 
 use crate::bed::{MODES_OF_SENDERS, RUNNING, clock_step, counted, plan, timing};
 use crate::clock::StepClock;
-use crate::switch::{Lose, switch};
+use crate::switch::{Lose, SwitchReceiver, SwitchSender, switch};
+
+type TestSender = FaultySender<SwitchSender>;
+type TestReceiver = FaultyReceiver<SwitchReceiver>;
 
 /// Frames of a port with all of its share.
 const FRAMES: u64 = 400;
@@ -170,6 +175,65 @@ fn a_full_mesh_is_counted_to_the_frame() {
             assert_eq!(report.warnings, []);
         }
     }
+}
+
+/// Three ports of a switch that learns, which do this to the frames that are none of a trial; and the time.
+fn mesh_of_three(
+    learning: &[Faults; 3],
+) -> (
+    Tester<'static, TestSender, TestReceiver, StepClock>,
+    impl Fn() -> Duration + use<>,
+) {
+    let options = ProfileOptions {
+        ports: Some(3),
+        pattern: Some("mesh".parse().expect("a pattern")),
+        ..ProfileOptions::default()
+    };
+    let profile = Profile::new(&ProfileFile::default(), Path::new(""), &options).expect("these fit");
+    let clock = StepClock::of(Threads::One, clock_step(Threads::One));
+    let faults = |sending| FaultPlan {
+        sending,
+        victims: |frame| !TestFrame::parse(frame).is_ok_and(|frame| frame.stamp.stream < 6),
+        ..FaultPlan::default()
+    };
+    let reading = clock.reading();
+    let ports: Vec<_> = switch(3, lossless, None)
+        .into_iter()
+        .zip(learning)
+        .map(|(port, &learning)| FaultyPort::new(port, faults(learning), clock.reading()))
+        .collect();
+    let tester = Tester::new(ports, clock, profile, timing(), &RUNNING, 0).expect("the profile is valid");
+    (tester, reading)
+}
+
+#[test]
+fn nothing_is_flooded_because_a_port_of_the_device_was_held_up() {
+    let held_up = Faults {
+        delay: Duration::from_millis(100),
+        ..Faults::default()
+    };
+    let (mut tester, _) = mesh_of_three(&[Faults::default(), Faults::default(), held_up]);
+    let report = counted(tester.measure(&plan(LOAD, None)).expect("a trial"));
+    assert_eq!(report.directions.iter().map(|way| way.misrouted).sum::<u64>(), 0);
+    assert_eq!((report.counts.sent(), report.counts.lost()), (3 * FRAMES, 0));
+    assert_eq!(report.warnings, []);
+}
+
+#[test]
+fn a_device_that_shows_no_learning_is_waited_for_once() {
+    let lost = Faults {
+        loss: 1.0,
+        ..Faults::default()
+    };
+    let (mut tester, now) = mesh_of_three(&[lost; 3]);
+    let mut lasted = || {
+        let before = now();
+        counted(tester.measure(&plan(LOAD, None)).expect("a trial"));
+        now().saturating_sub(before)
+    };
+    let (first, second) = (lasted(), lasted());
+    assert!(first > Duration::from_secs(1), "{first:?}");
+    assert!(second < Duration::from_millis(300), "{second:?}");
 }
 
 #[test]

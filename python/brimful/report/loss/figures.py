@@ -25,10 +25,13 @@ def draw_losses(file: RunFile, plan: LossPlan, found: Sequence[Loss], size: Size
     loads = [100 * one.load / plan.reference for one in found]
     with figure_of(size, "losses", size.height_in * 0.85) as figure:
         axes = figure.subplots()
-        axes.plot(loads, [100 * one.ratio for one in found], "o-", color=colour, markersize=4.4, linewidth=1.2)
+        typical = [100 * (one.ratio if one.typical is None else one.typical) for one in found]
+        axes.plot(loads, typical, "o-", color=colour, markersize=4.4, linewidth=1.2)
         for load, one in zip(loads, found, strict=True):
-            if one.low is not None and one.high is not None:
-                axes.plot([load, load], [100 * one.low, 100 * one.high], color=colour, linewidth=2.4, alpha=0.45)
+            if one.typical_low is not None and one.typical_high is not None and one.limit is not None:
+                ends = [100 * one.typical_low, 100 * one.typical_high]
+                axes.plot([load, load], ends, color=colour, linewidth=2.4, alpha=0.45)
+                axes.plot([load, load], [ends[1], 100 * one.limit], color=colour, linewidth=0.8, alpha=0.45)
         axes.set_xlim(0, 102)
         axes.set_ylim(0, 100)
         axes.set_xlabel("load (% of the greatest)")

@@ -104,20 +104,21 @@ def _figure(file: RunFile, plan: LossPlan, found: list[Loss]) -> Figure:
     return Figure(
         title="Loss rate over load",
         draw=partial(figures.draw_losses, file, plan, found),
-        caption="Mean of the trials at each load, with the 95 % interval where there are several. Both axes are whole,"
-        " as RFC 2544 section 26.3 asks for.",
+        caption="The loss in a typical trial at each load. Where there are several, the bar is its 95 % interval, and"
+        " the thin line goes up to the limit of the mean over a long time. Both axes are whole, as RFC 2544 section"
+        " 26.3 asks for.",
         key="losses",
     )
 
 
 def _table(file: RunFile, plan: LossPlan, found: list[Loss]) -> Table:
-    units = facts.units(file.run)
+    units, is_repeated = facts.units(file.run), plan.sweeps > 1
     rows = {
         one.load: [
             format_load(one.load, file.run.load_unit),
             words.share(one.load / plan.reference),
             words.share(one.ratio),
-            "–" if one.low is None or one.high is None else f"{words.share(one.low)} to {words.share(one.high)}",
+            *(_of_repeats(one) if is_repeated else []),
             words.group(one.lost),
             words.group(one.sent),
             str(one.trials),
@@ -128,10 +129,18 @@ def _table(file: RunFile, plan: LossPlan, found: list[Loss]) -> Table:
     for load in not_offered(file, plan, found):
         why = f"reaches {reached}" if load > found[0].load else "was late at it"
         cells = [format_load(load, file.run.load_unit), words.share(load / plan.reference)]
-        rows[load] = [*cells, f"not offered: the tester {why}", *["–"] * 4]
-    names = ["load", "of the greatest", "lost", "95 % interval", f"{units} lost", f"{units} sent", "trials"]
+        rows[load] = [*cells, f"not offered: the tester {why}", *["–"] * (6 if is_repeated else 3)]
+    of_repeats = ["typical trial", "95 % interval", "mean at most"] if is_repeated else []
+    names = ["load", "of the greatest", "lost", *of_repeats, f"{units} lost", f"{units} sent", "trials"]
     ordered = [rows[load] for load in sorted(rows, reverse=True)]
     return Table(title="Loss rate", names=names, rows=ordered, key="results")
+
+
+def _of_repeats(one: Loss) -> list[str]:
+    if one.typical is None or one.typical_low is None or one.typical_high is None or one.limit is None:
+        return ["–"] * 3
+    interval = f"{words.share(one.typical_low)} to {words.share(one.typical_high)}"
+    return [words.share(one.typical), interval, words.share(one.limit)]
 
 
 def notes(file: RunFile) -> list[str]:
@@ -148,10 +157,15 @@ def notes(file: RunFile) -> list[str]:
     if plan.sweeps == 1:
         said.append("There is one trial a load: it shows no spread, so that no interval is stated. See --tests.")
     else:
-        said.append(
-            f"Intervals are those of the spread of {plan.sweeps} trials: what happens more seldom than once in"
-            f" {plan.sweeps} trials is not in them."
-        )
+        made = sum(one.trials for one in found)
+        said += [
+            "Typical trial: at the time of the run, half of the trials at a load lose more, half less. The 95 %"
+            " interval is that of this median. What happens in fewer trials than half is not in it.",
+            "Mean at most: the 95 % limit of the mean over a long time, with what is so rare that these"
+            f" {made} trials need not show it, even if such a trial loses everything. For it, trials of all loads are"
+            " taken together, as if rare losses came equally often at each; ten times as many leave a tenth open.",
+            "What changes more slowly than the run lasted is in neither.",
+        ]
     said.append(f"Loads are {file.run.load_scope}.")
     return said
 

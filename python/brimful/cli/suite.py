@@ -35,7 +35,7 @@ from brimful.throughput.manager import SearchRequest
 from brimful.units import format_duration, parse_load
 
 _ANY_SIZE = 64
-_LONGEST = 9000
+LONGEST = 9000
 """Of our tester's frames, in bytes with check sequence."""
 
 
@@ -209,8 +209,8 @@ def _request(options: dict[str, Any]) -> SuiteRequest:
 def _check_sizes(sizes: Sequence[str | None], least: int) -> None:
     """Refuse frames that our tester cannot send before those of other sizes are measured."""
     for size in sizes:
-        if size is not None and size.isdecimal() and not least <= int(size) <= _LONGEST:
-            message = f"--sizes: {size} is no size from {least} bytes, which headers and stamp need, to {_LONGEST}"
+        if size is not None and size.isdecimal() and not least <= int(size) <= LONGEST:
+            message = f"--sizes: {size} is no size from {least} bytes, which headers and stamp need, to {LONGEST}"
             raise UsageError(message)
 
 

@@ -87,6 +87,10 @@ def _checked_load(per_second: float, text: str) -> float:
     return per_second
 
 
+_LONGEST_S = 1e9
+"""More than any test takes: clocks and timers can still count it."""
+
+
 def parse_duration(text: str) -> float:
     """Read a time in seconds.
 
@@ -100,6 +104,9 @@ def parse_duration(text: str) -> float:
     seconds = value * _DURATIONS[unit]
     if seconds <= 0:
         message = f"duration {text!r} is not above 0"
+        raise UsageError(message)
+    if seconds > _LONGEST_S:
+        message = f"duration {text!r} is above {_LONGEST_S:g} s"
         raise UsageError(message)
     return round(seconds, 9)
 

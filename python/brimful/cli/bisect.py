@@ -11,6 +11,7 @@ import click
 from brimful import units
 from brimful.cli import values
 from brimful.cli.beds import BedCommand
+from brimful.cli.checked import NAMED
 from brimful.cli.progress import open_progress
 from brimful.cli.signals import take_for_interrupt
 from brimful.cli.traffic_options import check_traffic, labels_of, traffic_of, traffic_options
@@ -68,6 +69,7 @@ _DOING = {
 )
 @click.option(
     "--prepare",
+    type=NAMED,
     metavar="COMMAND",
     help="Shell command that makes a build, {version} or in {dir}; with one test bed, it makes it active too.",
 )

@@ -11,6 +11,7 @@ import click
 from brimful.campaign.plan import parse_sizes
 from brimful.cli import reports, values
 from brimful.cli.beds import BedCommand
+from brimful.cli.checked import NAMED
 from brimful.cli.junit_option import junit_option
 from brimful.cli.option_lists import in_order
 from brimful.cli.progress import open_progress
@@ -111,10 +112,17 @@ def carry_out(suite_of: Callable[[Callable[[str], None]], Suite], options: dict[
     for text in required.unmeasured(planned.plan):
         click.echo(f"brimful: note: --require {options['requirements']}: {text}", err=True)
     sizes, tests = len(planned.sizes), len(planned.tests)
-    click.echo(f"{words.count(sizes, 'size')}, {words.count(tests, 'test')}: about {_rounded(expected_s)}", err=True)
+    forecast = f"{words.count(sizes, 'size')}, {words.count(tests, 'test')}: about {_rounded(expected_s)}"
     with open_progress(quiet=options["quiet"], verbose=options["verbose"]) as progress:
         note = progress.note
-        done = run_suite(suite_of(note), out=options["out"], resume=options["resume"], progress=note, note=note)
+        done = run_suite(
+            suite_of(note),
+            out=options["out"],
+            resume=options["resume"],
+            begin=lambda: click.echo(forecast, err=True),
+            progress=note,
+            note=note,
+        )
     file = read_run(done.path)
     checks = [*required.checks(file), *(check for one in asserted for check in one.checks(file))]
     return _finish(done, options, checks)
@@ -139,7 +147,9 @@ def carry_out(suite_of: Callable[[Callable[[str], None]], Suite], options: dict[
     help="Search for the throughput once more with this of section 11: broadcast, or management, routing or filters"
     " by a shell command that runs during the test; in a lab it runs where the device is.",
 )
-@click.option("--reset-command", metavar="COMMAND", help="Also test a reset by this shell command (section 26.6).")
+@click.option(
+    "--reset-command", type=NAMED, metavar="COMMAND", help="Also test a reset by this shell command (section 26.6)."
+)
 @traffic_options
 @suite_options
 def rfc2544(**options: Any) -> int:  # noqa: ANN401

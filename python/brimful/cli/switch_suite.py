@@ -10,6 +10,7 @@ import click
 from brimful.campaign.plan import parse_sizes
 from brimful.cli import values
 from brimful.cli.beds import BedCommand
+from brimful.cli.checked import NAMED
 from brimful.cli.suite import LONGEST, carry_out, suite_options
 from brimful.cli.traffic_options import labels_of
 from brimful.errors import UsageError
@@ -49,6 +50,7 @@ from brimful.throughput.manager import SearchRequest
 )
 @click.option(
     "--flush-command",
+    type=NAMED,
     metavar="COMMAND",
     help="Instead of that silence, a shell command that makes the device forget; in a lab, inside the device.",
 )

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from brimful import units
+from brimful.cli.checked import NamedPath
 from brimful.cli.iocost.outputs import Outputs, output_options, show
 from brimful.cli.signals import take_for_interrupt
 from brimful.errors import UsageError
@@ -36,7 +37,7 @@ _WORKING_SET = {False: "16G", True: "4G"}
 )
 @click.option("--dry-run", is_flag=True, help="Print the steps and how long they take, and touch nothing.")
 @click.option("--resume", is_flag=True, help="Continue the last run that had the same options.")
-@click.option("--out", type=click.Path(path_type=Path), help="Directory of the record. Default: a new one under runs/.")
+@click.option("--out", type=NamedPath(path_type=Path), help="Directory of the record. Default: a new one under runs/.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @output_options
@@ -63,12 +64,13 @@ def measure(
     from brimful.iocost.measure.run import measure as perform
     from brimful.iocost.measure.wanted import Wanted
 
+    working_set = options.pop("working_set")
     wanted = Wanted(
         device=device,
         destroy_data=options.pop("destroy_data"),
         ignore_signature=options.pop("ignore_signature"),
         deadline_s=_deadline(options.pop("deadline")),
-        working_set=options.pop("working_set") or _WORKING_SET[quick],
+        working_set=_WORKING_SET[quick] if working_set is None else working_set,
         quick=quick,
         pause=options.pop("pause"),
         budget_s=None if budget is None else units.parse_duration(budget),

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
+from brimful.cli.checked import NAMED
 from brimful.cli.iocost.inputs import Batch, find_files, make_task, method_options, rule_options, split_job_spec
 from brimful.cli.iocost.outputs import Outputs, output_options, show
 
 
 @click.command()
-@click.argument("results", nargs=-1, required=True, metavar="RESULT...")
+@click.argument("results", nargs=-1, required=True, type=NAMED, metavar="RESULT...")
 @rule_options
 @method_options
 @output_options
@@ -52,7 +53,7 @@ def tune(
 
 
 @click.command()
-@click.argument("results", nargs=-1, required=True, metavar="RESULT... [JOB-SPEC]")
+@click.argument("results", nargs=-1, required=True, type=NAMED, metavar="RESULT... [JOB-SPEC]")
 @rule_options
 @method_options
 @output_options

@@ -73,7 +73,6 @@ WRONG = [
     ("trend", "check", "store", "--false-alarms", "nan"),
     ("trend", "page", "store", ""),
     ("iocost", "measure", "", "--dry-run"),
-    ("iocost", "measure", "/dev/nowhere", "--dry-run"),
     ("iocost", "measure", "/dev/null", "--dry-run", "--destroy-data", "/dev/zero"),
     ("iocost", "measure", "lab:disk", "--dry-run", "--working-set", "0"),
     ("iocost", "measure", "lab:disk", "--dry-run", "--html", ""),

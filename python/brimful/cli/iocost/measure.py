@@ -8,10 +8,11 @@ from typing import Any
 import click
 
 from brimful import units
-from brimful.cli.checked import NamedPath
+from brimful.cli.checked import NAMED, NamedPath
 from brimful.cli.iocost.outputs import Outputs, output_options, show
-from brimful.cli.signals import take_for_interrupt
+from brimful.cli.signals import INTERRUPTED, take_for_interrupt, tell_how_to_go_on
 from brimful.errors import UsageError
+from brimful.report import words
 
 _DEADLINE = "10ms"
 _WORKING_SET = {False: "16G", True: "4G"}
@@ -19,7 +20,7 @@ _WORKING_SET = {False: "16G", True: "4G"}
 
 
 @click.command()
-@click.argument("device")
+@click.argument("device", type=NAMED)
 @click.option(
     "--destroy-data", metavar="DEVICE", help="Overwrite the disk, named once more: without it, only reads are measured."
 )
@@ -60,7 +61,7 @@ def measure(
     Reads never write. Needs root. Exit code 1: no solution was found.
     """
     from brimful.iocost.measure import plan
-    from brimful.iocost.measure.run import lacks, open_controller
+    from brimful.iocost.measure.run import MeasurementInterrupted, lacks, open_controller
     from brimful.iocost.measure.run import measure as perform
     from brimful.iocost.measure.wanted import Wanted
 
@@ -102,11 +103,14 @@ def measure(
             resume=resume,
             note=(lambda text: None) if quiet else (lambda text: click.echo(f"brimful: {text}", err=True)),
         )
+    except MeasurementInterrupted as stop:
+        tell_how_to_go_on(words.count(stop.steps, "step"), stop.path.parent)
+        return INTERRUPTED
     finally:
         disk.close()
-    outputs.write([run])
     show([run], as_json=as_json)
     click.echo(f"Record: {run.path}", err=True)
+    outputs.write([run])
     return 0 if any(solution.unsolved is None for solution in run.solutions) else 1
 
 

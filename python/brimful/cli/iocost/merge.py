@@ -78,12 +78,12 @@ def merge(
         to_run(analysis, command=["brimful", *sys.argv[1:]], started=started(), resamples=resamples)
         for analysis in analyses
     ]
-    if out is not None:
-        write(out, encode(groups, analyses, compress=out.suffix == ".gz", at_s=int(time.time())))
-    outputs.write(runs)
     if not as_json:
         from brimful.report.iocost import merge_info
 
         click.echo(merge_info.render(runs))
     show(runs, as_json=as_json)
+    if out is not None:
+        write(out, encode(groups, analyses, compress=out.suffix == ".gz", at_s=int(time.time())))
+    outputs.write(runs)
     return batch.finish()

@@ -47,8 +47,8 @@ def tune(
     batch = Batch(inputs, isol_pct=isol_pct, isol_thr=isol_thr)
     runs = list(batch.runs(task, method=method, resamples=0 if summary else resamples))
     if runs:
-        outputs.write(runs)
         show(runs, as_json=as_json, summary=summary, table=summary and len(inputs) > 1, graphs=graphs)
+        outputs.write(runs)
     return batch.finish()
 
 
@@ -95,7 +95,7 @@ def solve(
     batch = Batch(inputs, isol_pct=isol_pct, isol_thr=isol_thr)
     runs = list(batch.runs(task, method=method, resamples=resamples))
     if runs:
-        outputs.write(runs)
         show(runs, as_json=as_json)
+        outputs.write(runs)
     unsolved = any(solution.unsolved is not None for run in runs for solution in run.solutions)
     return batch.finish() or int(unsolved)

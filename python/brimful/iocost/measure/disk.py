@@ -81,9 +81,6 @@ class Disk:
         if name.partition(",")[0] == _LAB:
             self._lab = open_lab(name)
             self.path, self.writes, destroy_data = self._lab.path, True, self._lab.path
-        elif not Path(name).exists() or name == "":
-            message = f"{name or repr(name)}: there is no such disk; give a path like /dev/nvme0n1, or {_LAB}"
-            raise UsageError(message)
         elif destroy_data not in (None, name):
             message = f"--destroy-data {destroy_data}: is not the disk that is measured, {name}; name that once more"
             raise UsageError(message)

@@ -88,7 +88,7 @@ def test_a_size_of_which_no_frame_passes_has_no_burst_and_the_others_have(tmp_pa
         (False, FOUND["1518"]),
     ]
     text = " ".join(rendering.text(read_run(tmp_path / "c")).split())
-    assert "512: no frame of this size passes: nothing ever arrived" in text
+    assert "512: frames of this size do not pass: nothing ever arrived" in text
     assert [verified.findings for verified in verify_runs(read_run(tmp_path / "c")).values()] == [[], [], []]
 
 

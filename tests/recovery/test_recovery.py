@@ -66,7 +66,7 @@ def test_where_no_frame_passes_there_is_nothing_to_recover_to(tmp_path, reset_co
     done = run_recovery(request, Real("sharp,capacity=1Mpps"), out=tmp_path / "r")
     assert (done.outcome.end.reason, done.outcome.recoveries) == ("done", [])
     file = read_run(tmp_path / "r")
-    assert "no frame of this size passes: nothing ever arrived" in file.warnings[0].text
+    assert "frames of this size do not pass: nothing ever arrived" in file.warnings[0].text
     assert "Average: no result" in rendering.text(file)
     assert verify_recovery(file).findings == []
 

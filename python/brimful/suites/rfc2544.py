@@ -131,7 +131,7 @@ def _why_none(throughput: RunFile) -> str:
     if any(result.conditional_throughput for result in throughput.goal_results):
         return ""
     if throughput.passes_nothing:
-        return "no frame of this size passes"
+        return "frames of this size do not pass"
     return "frames are lost at every load: there is no throughput to measure at"
 
 

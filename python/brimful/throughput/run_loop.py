@@ -237,21 +237,23 @@ class SearchLoop:
         self._directions_checked = True
         enough = _CHECK_UNITS / trial.duration_s if is_rate_of_units(self._description.load_unit) else 0.0
         load = min(trial.load, max(self._plan.min_load, enough))
-        check = self._attempt(load, trial.duration_s, None, purpose=DEAD_DIRECTION_CHECK)
-        if check.policy is not None:
+        attempt = partial(self._attempt, load, trial.duration_s, None, purpose=DEAD_DIRECTION_CHECK)
+        try:
+            check = repeat_as_allowed(attempt)
+        except SpoiledTooOftenError:
             return
-        still_dead = sorted(dead & _dead_directions(check.trial))
+        still_dead = sorted(dead & _dead_directions(check))
         if not still_dead:
             return
         sender, receiver = still_dead[0]
         what = "nothing ever arrived" if sender == receiver else f"nothing that {sender} sends arrives at {receiver}"
-        named = [f" ({note.get('text')})" for note in check.trial.warnings if note.get("code") == STARVED_PORTS]
-        said = f"{what}, neither at {trial.load:.10g}/s nor at {load:.10g}/s{''.join(named)}"
+        said = f"{what}, neither at {trial.load:.10g}/s nor at {load:.10g}/s"
         size = self._measurer.passing_size() if isinstance(self._measurer, Comparing) else None
         if size is None:
-            message = f"{said}: see to cables and addresses, and that the device forwards that way"
+            named = [f" ({note.get('text')})" for note in check.warnings if note.get("code") == STARVED_PORTS]
+            message = f"{said}{''.join(named)}: see to cables and addresses, and that the device forwards that way"
             raise MeasureError(message)
-        text = f"no frame of this size passes: {said}, while frames of {size} bytes come through"
+        text = f"frames of this size do not pass: {said}, while frames of {size} bytes come through"
         self._remark(Warning(code=NOTHING_PASSES, text=text))
 
     def _remark(self, remark: Warning) -> None:

@@ -171,7 +171,7 @@ def _throughput_row(file: RunFile) -> list[str]:
         _NONE if theory is None else format_load(theory, unit),
         format_load(most, unit),
         words.share(load / most) if load is not None and most else _NONE,
-        "no frame of this size passes" if file.passes_nothing else remark,
+        "frames of this size do not pass" if file.passes_nothing else remark,
     ]
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 import click
 
 from brimful.cli.lazy import LazyGroup, ReaderGoneError
+from brimful.cli.signals import take_for_interrupt
 from brimful.errors import BrimfulError, did_you_mean, one_line
 
 _COMMANDS = {
@@ -74,6 +75,7 @@ def group() -> None:
 
 def main() -> None:
     """Run the command; every error is one line, and its exit code says what kind it was."""
+    take_for_interrupt()
     try:
         code = group(prog_name="brimful", standalone_mode=False)
     except click.exceptions.Exit as stop:

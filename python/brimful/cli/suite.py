@@ -15,7 +15,6 @@ from brimful.cli.checked import NAMED
 from brimful.cli.junit_option import junit_option
 from brimful.cli.option_lists import in_order
 from brimful.cli.progress import open_progress
-from brimful.cli.signals import take_for_interrupt
 from brimful.cli.traffic_options import check_traffic, labels_of, traffic_of, traffic_options
 from brimful.errors import UsageError
 from brimful.files import write_atomically
@@ -108,7 +107,6 @@ def carry_out(suite_of: Callable[[Callable[[str], None]], Suite], options: dict[
     check_suite(planned)
     required = Requirements({}) if options["requirements"] is None else read_requirements(options["requirements"])
     asserted = [SuiteAssertion.parse(text, planned.plan) for text in options["assertions"]]
-    take_for_interrupt()
     for text in required.unmeasured(planned.plan):
         click.echo(f"brimful: note: --require {options['requirements']}: {text}", err=True)
     sizes, tests = len(planned.sizes), len(planned.tests)

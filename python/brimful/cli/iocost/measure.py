@@ -10,7 +10,7 @@ import click
 from brimful import units
 from brimful.cli.checked import NAMED, NamedPath
 from brimful.cli.iocost.outputs import Outputs, output_options, show
-from brimful.cli.signals import INTERRUPTED, take_for_interrupt, tell_how_to_go_on
+from brimful.cli.signals import INTERRUPTED, tell_how_to_go_on
 from brimful.errors import UsageError
 from brimful.report import words
 
@@ -77,7 +77,6 @@ def measure(
         budget_s=None if budget is None else units.parse_duration(budget),
     )
     outputs = Outputs(**options)
-    take_for_interrupt()
     disk = wanted.open_disk()
     try:
         disk.check_writable()

@@ -7,6 +7,7 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
 from brimful.errors import MeasureError
 from brimful.lab import open_lab
@@ -64,6 +65,21 @@ class Troubled:
 
     def __getattr__(self, name):
         return getattr(self._inner, name)
+
+
+class Dropping(SimulatedMeasurer):
+    """A simulated system that drops all frames of this size, and where ``is_cut`` those of others as well."""
+
+    def __init__(self, spec, *, drops=True, is_cut=False):
+        super().__init__(spec)
+        self._drops, self._is_cut = drops or is_cut, is_cut
+
+    def measure(self, load, duration_s, *, stop_above=None):
+        output = super().measure(load, duration_s)
+        return msgspec.structs.replace(output, lost=output.sent) if self._drops else output
+
+    def passing_size(self):
+        return None if self._is_cut else 64
 
 
 def interrupted_at(call, open_system):
@@ -135,6 +151,7 @@ __all__ = [
     "NDR_AND_PDR",
     "ROOT",
     "Description",
+    "Dropping",
     "InvalidTrialError",
     "MeasureError",
     "TrialFailedError",

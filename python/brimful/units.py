@@ -87,6 +87,10 @@ def _checked_load(per_second: float, text: str) -> float:
     return per_second
 
 
+_LONGEST_S = 1e9
+"""More than any test takes: clocks and timers can still count it."""
+
+
 def parse_duration(text: str) -> float:
     """Read a time in seconds.
 
@@ -100,6 +104,9 @@ def parse_duration(text: str) -> float:
     seconds = value * _DURATIONS[unit]
     if seconds <= 0:
         message = f"duration {text!r} is not above 0"
+        raise UsageError(message)
+    if seconds > _LONGEST_S:
+        message = f"duration {text!r} is above {_LONGEST_S:g} s"
         raise UsageError(message)
     return round(seconds, 9)
 
@@ -159,15 +166,15 @@ _LONGEST_UNIT = 24
 def format_load(per_second: float, unit: str = "frames/s", *, digits: int = 4) -> str:
     """Write a load with a prefix and the digits that matter.
 
-    >>> format_load(1234567.0), format_load(950.0, "IO/s")
-    ('1.235 Mpps', '950.0 IO/s')
+    >>> format_load(1234567.0), format_load(950.0, "IO/s"), format_load(0.0)
+    ('1.235 Mpps', '950.0 IO/s', '0 pps')
     """
     name = "pps" if unit in {"frames/s", "packets/s", "pps"} else unit
     name = name if len(name) <= _LONGEST_UNIT else f"{name[: _LONGEST_UNIT - 1]}…"
     for prefix, factor in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if per_second >= factor * (1 - 0.5 * 10**-digits):
             return f"{_significant(per_second / factor, digits)} {prefix}{name}"
-    return f"{_significant(per_second, digits)} {name}"
+    return f"{_significant(per_second, digits) if per_second else 0} {name}"
 
 
 def format_duration(seconds: float) -> str:

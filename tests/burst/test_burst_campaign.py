@@ -18,7 +18,7 @@ from brimful.records import RecordWriter, encode, read_run
 from brimful.report import rendering
 from brimful.report.run_campaign import model
 from brimful.throughput.manager import SearchRequest
-from support import BRIMFUL, Troubled, brimful, goal, interrupted_at
+from support import BRIMFUL, Dropping, Troubled, brimful, goal, interrupted_at
 
 SYSTEM = "sim:buffer,capacity=1Mpps,frames={size},link=2Mpps"
 """A buffer of as many frames as a frame has bytes, so that every size finds something else."""
@@ -75,6 +75,21 @@ def test_every_size_has_a_record_of_its_own_and_one_has_what_all_found(tmp_path)
     lines = (tmp_path / "c" / "run.jsonl").read_bytes().splitlines(keepends=True)
     assert [encode(member) for member in file.members] == lines[1:4]
     assert [verified.findings for verified in verify_runs(file).values()] == [[], [], []]
+
+
+def test_a_size_of_which_no_frame_passes_has_no_burst_and_the_others_have(tmp_path):
+    def open_member(request):
+        return Dropping(spec_of(request), drops=request.measurer == "sim:512")
+
+    outcome = run(tmp_path / "c", open_member)
+    assert [(member.failed, member.burst and member.burst.mean) for member in outcome.members] == [
+        (False, FOUND["64"]),
+        (False, None),
+        (False, FOUND["1518"]),
+    ]
+    text = " ".join(rendering.text(read_run(tmp_path / "c")).split())
+    assert "512: frames of this size do not pass: nothing ever arrived" in text
+    assert [verified.findings for verified in verify_runs(read_run(tmp_path / "c")).values()] == [[], [], []]
 
 
 @pytest.mark.parametrize("campaign", [CAMPAIGN, GIVEN])

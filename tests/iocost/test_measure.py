@@ -18,7 +18,7 @@ from brimful.iocost.controller import CostController
 from brimful.iocost.measure import plan, protection, solutions
 from brimful.iocost.measure.plan import Step
 from brimful.iocost.measure.protection import Groups, Protection
-from brimful.iocost.measure.run import METHOD, measure
+from brimful.iocost.measure.run import METHOD, MeasurementInterrupted, measure
 from brimful.iocost.measure.wanted import Wanted
 from brimful.kernel import sysfs_lines
 from brimful.lab.disk import obstacle
@@ -363,8 +363,9 @@ def test_an_end_by_a_signal_sets_all_back_and_the_rest_is_done_later(wanted, roo
 
     first = [*PROBES, Step("late-reads", "", 2.0)]
     try:
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(MeasurementInterrupted) as stopped:
             perform(wanted, [*first, Step("vrate", "vrate", 20.0)], root, tmp_path / "run", note=note)
+        assert (stopped.value.steps, stopped.value.path) == (len(first), tmp_path / "run" / "run.jsonl")
     finally:
         killer.join()
         for number, handler in zip((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), before, strict=True):

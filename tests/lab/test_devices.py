@@ -54,7 +54,7 @@ for number in range(int(sys.argv[1])):
 
 
 @pytest.mark.parametrize("frame_size", [1519, 9000])
-@pytest.mark.parametrize("device", ["wire", "bridge", "router", "ovs", "testpmd", "switch"])
+@pytest.mark.parametrize("device", ["wire", "bridge", "router", "ovs", "testpmd", "switch", "crossbar"])
 def test_long_frames_come_through(own_interfaces, device, frame_size):
     arguments = [f"--frame-size={frame_size}"]
     with open_if_installed(device):

@@ -68,6 +68,17 @@ def bridge():
     return open_lab("bridge,ports=3,work=0")
 
 
+@pytest.mark.parametrize("test", ["broadcast", "caching"])
+def test_jumbo_frames_are_tested_like_others(tmp_path, test):
+    lab = open_lab("bridge,ports=3,work=0", mtu=8982)
+    found = measure(lab, test, tmp_path / "r", limit(5), frame_size=9000)
+    if test == "caching":
+        assert found["sequential"].value == 4
+    else:
+        assert {one.verdict for name, one in found.items() if name.startswith("port")} <= {"pass"}
+        assert found["throughput"].value > 0
+
+
 def limit(entries):
     return [*PYTHON, "-c", LIMIT, str(entries)]
 

@@ -24,7 +24,7 @@ from brimful.throughput.manager import SearchRequest
 from hypothesis import given
 from hypothesis import strategies as st
 from recovering import PLAN, Recovering
-from support import brimful, goal
+from support import Dropping, brimful, goal
 
 
 @given(st.floats(0, 15), st.floats(0, 0.5))
@@ -53,6 +53,22 @@ def test_a_reset_takes_as_long_as_its_lost_frames():
     both = [{"sent": 5000, "lost": 100}, {"sent": 5000, "lost": 400}]
     assert of_reset(reset_trial(500, directions=both), conversion_factor=2.0) == Recovery(0, 0.399, 0.401)
     assert of_reset(reset_trial(7500), conversion_factor=1.0) == Recovery(0, 7.499, None)
+
+
+@pytest.mark.parametrize("reset_command", [None, "true"])
+def test_where_no_frame_passes_there_is_nothing_to_recover_to(tmp_path, reset_command):
+    class Real(Dropping):
+        def describe(self):
+            return msgspec.structs.replace(super().describe(), virtual_time=False)
+
+    search = SearchRequest(measurer="sim:x", goals=[goal(exceed=0)], strategy="straddle", traffic={"arguments": []})
+    request = RecoveryRequest(search=search, reset_command=reset_command)
+    done = run_recovery(request, Real("sharp,capacity=1Mpps"), out=tmp_path / "r")
+    assert (done.outcome.end.reason, done.outcome.recoveries) == ("done", [])
+    file = read_run(tmp_path / "r")
+    assert "frames of this size do not pass: nothing ever arrived" in file.warnings[0].text
+    assert "Average: no result" in rendering.text(file)
+    assert verify_recovery(file).findings == []
 
 
 class Resettable(SimulatedMeasurer):

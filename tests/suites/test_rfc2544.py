@@ -8,7 +8,9 @@ import pytest
 from brimful.errors import MeasureError
 from brimful.measurers.simulated import SimulatedMeasurer
 from brimful.records import read_run
-from brimful.report import rendering
+from brimful.report import rendering, styles
+from brimful.report.suite import cases
+from brimful.report.suite.comparison import compare_runs
 from brimful.report.suite.requirements import parse_requirements
 from brimful.report.suite.results import plan_of, results_of
 from brimful.report.suite.values import main_value
@@ -18,7 +20,7 @@ from brimful.suites.durations import FULL, QUICK, expected_s
 from brimful.suites.manager import run_suite
 from brimful.suites.rfc2544 import SuiteRequest, suite_of
 from brimful.throughput.manager import SearchRequest
-from support import brimful
+from support import Dropping, brimful
 from too_slow import TooSlow
 
 SYSTEM = "buffer,capacity=1Mpps,frames=1000,link=2Mpps"
@@ -92,6 +94,53 @@ def test_a_suite_is_made_up_to_what_the_tester_can_offer(tmp_path, first, greate
     assert of_suite(read_run(tmp_path / "s"), None).holds
     text = " ".join(rendering.text(read_run(tmp_path / "s")).split())
     assert "the tester could not offer 2.000 Mpps on schedule" in text
+
+
+def dropping(out, size, **facts):
+    def open_for(search):
+        return lambda spec, detail: Dropping(
+            SYSTEM, drops=f"--frame-size={size}" in search.traffic["arguments"], **facts
+        )
+
+    return run_suite(suite_of(REQUEST, open_for), out=out)
+
+
+def test_that_no_frame_of_a_size_passes_is_a_result(tmp_path, snapshot):
+    done = dropping(tmp_path / "s", "512")
+    assert (done.end.reason, done.end.text) == ("done", "")
+    found = values(tmp_path / "s")
+    assert 0.99e6 < found["64", "throughput"] <= 1e6
+    assert (found["512", "throughput"], found["512", "loss"]) == (0.0, 1.0)
+    assert (found["512", "bursts"], found["512", "recovery"]) == (None, None)
+    file = read_run(tmp_path / "s")
+    assert of_suite(file, None).holds
+    required = parse_requirements({"throughput": {"all": "900kpps"}, "bursts": {"all": 100}}, "file")
+    assert [(check.name, check.found) for check in required.checks(file) if not check.is_met] == [
+        ("throughput at 512: at least 900.0 kpps", "found 0 pps"),
+        ("bursts at 512: at least 100 frames", "frames of this size do not pass"),
+    ]
+    text = rendering.text(file)
+    assert text[text.index("What was done of") : text.index("Set-up")] == snapshot
+    assert "frames of this size do not pass: nothing ever arrived, neither at 2000000/s nor at" in " ".join(
+        text.split()
+    )
+    assert cases.suite(file, []).cases[-1].problem is None
+
+
+def test_that_no_frame_passes_at_all_is_a_failure(tmp_path):
+    done = dropping(tmp_path / "s", "512", is_cut=True)
+    assert done.end.reason == "measurement-failed"
+    assert "see to cables and addresses" in done.tests[0].text
+
+
+def test_a_size_that_passes_no_more_is_a_regression(tmp_path):
+    run(tmp_path / "old")
+    dropping(tmp_path / "new", "512")
+    compared = compare_runs([read_run(tmp_path / "new")], [read_run(tmp_path / "old")], tolerance=0.02)
+    assert compared.regressed
+    assert "-100.0 %" in compared.text(styles.plain, 120)
+    back = compare_runs([read_run(tmp_path / "old")], [read_run(tmp_path / "new")], tolerance=0.02)
+    assert not back.regressed
 
 
 class Unplugged(SimulatedMeasurer):

@@ -41,7 +41,9 @@ class Switch(ModelSwitch):
 
 def run(out, *, resume=False, at=0):
     Switch.left = at
-    return run_suite(suite_of(REQUEST, Switch, lambda search: SimulatedMeasurer(SYSTEM)), out=out, resume=resume)
+    return run_suite(
+        suite_of(REQUEST, lambda size: Switch(), lambda search: SimulatedMeasurer(SYSTEM)), out=out, resume=resume
+    )
 
 
 def values(out):

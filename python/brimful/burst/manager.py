@@ -170,6 +170,8 @@ def _plan(request: BurstRequest, description: Description, found: FoundThroughpu
             f" {units.format_load(load, description.load_unit)}: no burst overflows a buffer (RFC 9004 section 6.1)"
         )
         warnings.append(Warning(code="throughput-is-max-load", text=text))
+    if found.passes_nothing:
+        tests = 0
     plan = BurstPlan(
         load=load,
         tests=tests,

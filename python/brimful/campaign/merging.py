@@ -12,7 +12,7 @@ import msgspec
 from brimful.campaign.run import end_of
 from brimful.campaign.shards import Shard, ShardFacts
 from brimful.campaign.steadiness import steadiness_warnings
-from brimful.errors import RecordError, UsageError, shown
+from brimful.errors import RecordError, RecordWriteError, UsageError, one_line, shown
 from brimful.records import Run, RunFile, Warning, planned_members, read_run
 from brimful.records.writing import RecordWriter
 from brimful.run_index import RECORD_NAME
@@ -58,7 +58,7 @@ def merge(paths: Sequence[Path], out: Path | None) -> Path:
         for member in part.file.members:
             source = part.file.path.parent / member.path
             if source.is_dir():
-                shutil.copytree(source, directory / member.path, dirs_exist_ok=True)
+                _copy(source, directory / member.path)
     unfinished = directory / f".{RECORD_NAME}"  # a merge that was killed leaves no record, and can be made again
     unfinished.unlink(missing_ok=True)
     with RecordWriter(unfinished) as writer:
@@ -70,6 +70,17 @@ def merge(paths: Sequence[Path], out: Path | None) -> Path:
         writer.write(end_of("done", members))
     unfinished.rename(directory / RECORD_NAME)
     return directory
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy a directory, also over what a merge has left that did not come to its end."""
+    try:
+        shutil.copytree(source, target, dirs_exist_ok=True)
+    except OSError as error:
+        # One of several files has a list of them: place, target, reason.
+        why = error.args[0][0][2] if isinstance(error, shutil.Error) else error.strerror
+        message = f"{target}: cannot copy {source} there: {one_line(why)}; mend that, and merge again"
+        raise RecordWriteError(message) from error
 
 
 def _part(path: Path) -> Part:

@@ -8,7 +8,7 @@ import msgspec
 
 from brimful.campaign.kinds import RunRequest, subject_of
 from brimful.campaign.shards import Shard, ShardFacts, cut
-from brimful.errors import UsageError
+from brimful.errors import UsageError, did_you_mean
 from brimful.measurers.catalogue import is_disk, kind_of
 from brimful.records.experiment import fingerprint
 from brimful.throughput.manager import SearchRequest
@@ -182,8 +182,11 @@ def _with_seed(disk: str, repeat: int) -> str:
     return f"{disk[: given.start(1)]}{int(given[1]) + repeat - 1}{disk[given.end(1) :]}"
 
 
-def parse_sizes(text: str) -> list[str | None]:
-    """Read sizes of frames or of IOs.
+_IMIX = "imix"
+
+
+def parse_sizes(text: str, *, names: bool = False) -> list[str | None]:
+    """Read sizes of frames or of IOs; with ``names`` also any names, which a program of the user's knows.
 
     >>> parse_sizes("64, 1518,imix"), parse_sizes("4k,128k")
     (['64', '1518', 'imix'], ['4k', '128k'])
@@ -197,6 +200,10 @@ def parse_sizes(text: str) -> list[str | None]:
     for size in (part.strip() for part in text.split(",")):
         if not re.fullmatch(r"[1-9][0-9]{1,4}|[1-9][0-9]{0,3}[kKmM]|[A-Za-z][A-Za-z0-9_-]*", size):
             message = f"--sizes {text!r}: {size!r} is no frame size; write them like 64,512,1518,imix"
+            raise UsageError(message)
+        if size[0].isalpha() and size != _IMIX and not names:
+            meant = did_you_mean(size, [_IMIX])
+            message = f"--sizes {text!r}: {size!r} is no frame size{meant}; write them like 64,512,1518,imix"
             raise UsageError(message)
         sizes.append(size)
     return sizes

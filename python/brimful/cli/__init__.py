@@ -11,7 +11,8 @@ from collections.abc import Iterable
 import click
 
 from brimful.cli.lazy import LazyGroup, ReaderGoneError
-from brimful.errors import BrimfulError, did_you_mean
+from brimful.cli.signals import take_for_interrupt
+from brimful.errors import BrimfulError, did_you_mean, one_line
 
 _COMMANDS = {
     "search": ("brimful.cli.search:search", "Find how much load something takes at given loss ratios."),
@@ -44,6 +45,7 @@ _COMMANDS = {
 """Name of a command: where it is, and the line that `brimful --help` shows without importing it."""
 
 
+_LONGEST_ERROR = 2000
 _EXAMPLES = """\b
 Examples:
   brimful search --measurer sim:soft-knee,capacity=1Mpps,seed=7
@@ -73,6 +75,7 @@ def group() -> None:
 
 def main() -> None:
     """Run the command; every error is one line, and its exit code says what kind it was."""
+    take_for_interrupt()
     try:
         code = group(prog_name="brimful", standalone_mode=False)
     except click.exceptions.Exit as stop:
@@ -84,7 +87,7 @@ def main() -> None:
         click.echo(f"brimful: error: {_one_line(error)}", err=True)
         code = error.exit_code
     except BrimfulError as error:
-        click.echo(f"brimful: error: {error}", err=True)
+        click.echo(f"brimful: error: {one_line(error, longest=_LONGEST_ERROR)}", err=True)
         code = error.exit_code
     except (KeyboardInterrupt, click.Abort):
         click.echo("brimful: interrupted", err=True)
@@ -103,7 +106,7 @@ def main() -> None:
 
 def _one_line(error: click.ClickException) -> str:
     """Say what is wrong with the options in one line, and where they are explained."""
-    text = " ".join(error.format_message().split()).rstrip(".")
+    text = one_line(error.format_message(), longest=_LONGEST_ERROR).rstrip(".")
     context = error.ctx if isinstance(error, click.UsageError) else None
     return text if context is None else f"{text}{_meant(error, context)} (see '{context.command_path} --help')"
 

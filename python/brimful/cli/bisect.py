@@ -11,8 +11,8 @@ import click
 from brimful import units
 from brimful.cli import values
 from brimful.cli.beds import BedCommand
+from brimful.cli.checked import NAMED
 from brimful.cli.progress import open_progress
-from brimful.cli.signals import take_for_interrupt
 from brimful.cli.traffic_options import check_traffic, labels_of, traffic_of, traffic_options
 from brimful.errors import UsageError
 
@@ -68,6 +68,7 @@ _DOING = {
 )
 @click.option(
     "--prepare",
+    type=NAMED,
     metavar="COMMAND",
     help="Shell command that makes a build, {version} or in {dir}; with one test bed, it makes it active too.",
 )
@@ -107,7 +108,6 @@ def bisect(**options: Any) -> int:  # noqa: ANN401
         reports.check_page(options["html"], options["out"])
     request = _request(options)
     check_request(request)
-    take_for_interrupt()
     if options["resume"]:
         refuse_if_written(options["out"], request.fingerprint())
     bench = _bench(request, options)

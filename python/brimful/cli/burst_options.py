@@ -6,6 +6,7 @@ import click
 from click.core import ParameterSource
 
 from brimful.cli import values
+from brimful.cli.checked import NAMED
 from brimful.cli.option_lists import in_order
 from brimful.errors import UsageError
 
@@ -65,6 +66,7 @@ _OPTIONS = (
     ),
     click.option(
         "--reset-command",
+        type=NAMED,
         metavar="COMMAND",
         help="Reset the device by this shell command during the trial; in a lab, inside the device.",
     ),

@@ -18,6 +18,7 @@ from brimful.cli.progress import open_progress
 from brimful.cli.signals import tell_how_to_go_on
 from brimful.errors import UsageError
 from brimful.files import write_atomically
+from brimful.measurers.catalogue import kind_of
 from brimful.records import Member, RunFile, read_run, read_unchanged
 from brimful.report import junit, words
 from brimful.throughput.manager import SearchRequest
@@ -83,7 +84,8 @@ def campaign_of(request: SearchRequest, options: dict[str, Any]) -> Campaign:
         if click.get_current_context().get_parameter_source("frame_size") is ParameterSource.COMMANDLINE:
             message = "--sizes and --frame-size both say how large frames are; give one of them"
             raise UsageError(message)
-        sizes = parse_sizes(options["sizes"])
+        own = not all(kind_of(measurer).hears_size for measurer in options["measurers"])
+        sizes = parse_sizes(options["sizes"], names=own)
         arguments = [word for word in request.traffic["arguments"] if not word.startswith(_FRAME_SIZE)]
         request = msgspec.structs.replace(request, traffic={**request.traffic, "arguments": arguments})
     return Campaign(

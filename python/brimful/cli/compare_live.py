@@ -115,7 +115,6 @@ def run(options: dict[str, Any]) -> int:
     """Compare devices and print the report; gives the exit code."""
     from brimful.cli import reports
     from brimful.cli.progress import open_progress
-    from brimful.cli.signals import take_for_interrupt
     from brimful.managed import Place
     from brimful.paired.manager import check_request, run_comparison
     from brimful.runs import refuse_if_written
@@ -124,7 +123,6 @@ def run(options: dict[str, Any]) -> int:
         reports.check_page(options["html_file"], options["out"])
     request = _request(options)
     check_request(request)
-    take_for_interrupt()
     if options["resume"]:
         refuse_if_written(options["out"], request.fingerprint())  # before what is opened here disturbs it
     beds = _opened(request, options)

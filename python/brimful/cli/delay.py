@@ -12,7 +12,6 @@ from brimful import units
 from brimful.cli import values
 from brimful.cli.beds import BedCommand
 from brimful.cli.progress import open_progress
-from brimful.cli.signals import take_for_interrupt
 from brimful.cli.traffic_options import check_traffic, labels_of, traffic_of, traffic_options
 from brimful.delay.estimates import DEVICE, WIRE
 from brimful.delay.manager import DelayRequest, check_loads, run_delay
@@ -68,7 +67,6 @@ def delay(**options: Any) -> int:  # noqa: ANN401
         reports.check_page(options["html"], options["out"])
     request = _request(options)
     check_loads(request)
-    take_for_interrupt()
     if options["resume"]:
         refuse_if_written(options["out"], request.fingerprint())  # before what is opened here disturbs it
     with (

@@ -36,6 +36,8 @@ class LazyGroup(click.Group):
             return super().invoke(ctx)
         except BrokenPipeError as error:
             raise ReaderGoneError from error
+        except KeyboardInterrupt as error:
+            raise click.Abort from error  # click would write an empty line first
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands with their help lines."""

@@ -38,7 +38,8 @@ def search(request: SearchRequest, open_for: Callable[[SearchRequest], Measurer]
     unfinished = reports.tell_why_unfinished(end, done.path, words.count(end.trials, "trial"))
     if unfinished:
         return unfinished
-    return 1 if any(one.high_s is None for one in done.outcome.recoveries) else unwritten
+    found = done.outcome.recoveries
+    return 1 if not found or any(one.high_s is None for one in found) else unwritten
 
 
 def asked(request: SearchRequest, options: dict[str, Any]) -> RecoveryRequest:

@@ -11,7 +11,7 @@ from brimful.throughput.strategies import table_2018, table_2024
 
 @click.command("compare-strategies")
 @click.option("--seeds", type=click.IntRange(2, 100_000), default=50, help="Searches a figure.")
-@click.option("--first-seed", type=click.IntRange(0), default=1)
+@click.option("--first-seed", type=click.IntRange(0, 1 << 32), default=1)
 @click.option(
     "--kind",
     "kinds",

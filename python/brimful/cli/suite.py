@@ -11,10 +11,10 @@ import click
 from brimful.campaign.plan import parse_sizes
 from brimful.cli import reports, values
 from brimful.cli.beds import BedCommand
+from brimful.cli.checked import NAMED
 from brimful.cli.junit_option import junit_option
 from brimful.cli.option_lists import in_order
 from brimful.cli.progress import open_progress
-from brimful.cli.signals import take_for_interrupt
 from brimful.cli.traffic_options import check_traffic, labels_of, traffic_of, traffic_options
 from brimful.errors import UsageError
 from brimful.files import write_atomically
@@ -35,7 +35,7 @@ from brimful.throughput.manager import SearchRequest
 from brimful.units import format_duration, parse_load
 
 _ANY_SIZE = 64
-_LONGEST = 9000
+LONGEST = 9000
 """Of our tester's frames, in bytes with check sequence."""
 
 
@@ -107,14 +107,20 @@ def carry_out(suite_of: Callable[[Callable[[str], None]], Suite], options: dict[
     check_suite(planned)
     required = Requirements({}) if options["requirements"] is None else read_requirements(options["requirements"])
     asserted = [SuiteAssertion.parse(text, planned.plan) for text in options["assertions"]]
-    take_for_interrupt()
     for text in required.unmeasured(planned.plan):
         click.echo(f"brimful: note: --require {options['requirements']}: {text}", err=True)
     sizes, tests = len(planned.sizes), len(planned.tests)
-    click.echo(f"{words.count(sizes, 'size')}, {words.count(tests, 'test')}: about {_rounded(expected_s)}", err=True)
+    forecast = f"{words.count(sizes, 'size')}, {words.count(tests, 'test')}: about {_rounded(expected_s)}"
     with open_progress(quiet=options["quiet"], verbose=options["verbose"]) as progress:
         note = progress.note
-        done = run_suite(suite_of(note), out=options["out"], resume=options["resume"], progress=note, note=note)
+        done = run_suite(
+            suite_of(note),
+            out=options["out"],
+            resume=options["resume"],
+            begin=lambda: click.echo(forecast, err=True),
+            progress=note,
+            note=note,
+        )
     file = read_run(done.path)
     checks = [*required.checks(file), *(check for one in asserted for check in one.checks(file))]
     return _finish(done, options, checks)
@@ -139,7 +145,9 @@ def carry_out(suite_of: Callable[[Callable[[str], None]], Suite], options: dict[
     help="Search for the throughput once more with this of section 11: broadcast, or management, routing or filters"
     " by a shell command that runs during the test; in a lab it runs where the device is.",
 )
-@click.option("--reset-command", metavar="COMMAND", help="Also test a reset by this shell command (section 26.6).")
+@click.option(
+    "--reset-command", type=NAMED, metavar="COMMAND", help="Also test a reset by this shell command (section 26.6)."
+)
 @traffic_options
 @suite_options
 def rfc2544(**options: Any) -> int:  # noqa: ANN401
@@ -209,8 +217,8 @@ def _request(options: dict[str, Any]) -> SuiteRequest:
 def _check_sizes(sizes: Sequence[str | None], least: int) -> None:
     """Refuse frames that our tester cannot send before those of other sizes are measured."""
     for size in sizes:
-        if size is not None and size.isdecimal() and not least <= int(size) <= _LONGEST:
-            message = f"--sizes: {size} is no size from {least} bytes, which headers and stamp need, to {_LONGEST}"
+        if size is not None and size.isdecimal() and not least <= int(size) <= LONGEST:
+            message = f"--sizes: {size} is no size from {least} bytes, which headers and stamp need, to {LONGEST}"
             raise UsageError(message)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from brimful.cli.checked import FiniteRange
 from brimful.cli.switch_options import CONTROL, NAME
 from brimful.errors import UsageError
 
@@ -136,7 +137,7 @@ def mirror(control: Path, switch: str | None, output: str, ports: tuple[str, ...
     help="Only frames with this match, such as tcp,tp_dst=80.",
 )
 @click.option("--count", type=click.IntRange(1), help="End after this number of frames.")
-@click.option("--seconds", type=click.FloatRange(min=0, min_open=True), help="End after this time.")
+@click.option("--seconds", type=FiniteRange(min=0, min_open=True), help="End after this time.")
 @click.argument("port")
 def capture(
     control: Path,

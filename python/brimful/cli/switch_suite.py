@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import click
@@ -11,7 +10,8 @@ import click
 from brimful.campaign.plan import parse_sizes
 from brimful.cli import values
 from brimful.cli.beds import BedCommand
-from brimful.cli.suite import carry_out, suite_options
+from brimful.cli.checked import NAMED
+from brimful.cli.suite import LONGEST, carry_out, suite_options
 from brimful.cli.traffic_options import labels_of
 from brimful.errors import UsageError
 from brimful.measurers.base import Measurer
@@ -50,6 +50,7 @@ from brimful.throughput.manager import SearchRequest
 )
 @click.option(
     "--flush-command",
+    type=NAMED,
     metavar="COMMAND",
     help="Instead of that silence, a shell command that makes the device forget; in a lab, inside the device.",
 )
@@ -70,8 +71,8 @@ def rfc2889(**options: Any) -> int:  # noqa: ANN401
 def _request(options: dict[str, Any]) -> SwitchSuiteRequest:
     sizes = [size for size in parse_sizes(options["sizes"]) if size is not None]
     for size in sizes:
-        if not size.isdecimal() or not 64 <= int(size) <= 1518:
-            message = f"--sizes: {size} is no size of one frame from 64 to 1518 bytes"
+        if not size.isdecimal() or not 64 <= int(size) <= LONGEST:
+            message = f"--sizes: {size} is no size of one frame from 64 to {LONGEST} bytes"
             raise UsageError(message)
     measurer, tests = options["measurer"], options["tests"]
     usual = usual_tests(measurer, knows_rate=options["max_load"] is not None)
@@ -99,11 +100,18 @@ def _request(options: dict[str, Any]) -> SwitchSuiteRequest:
 
 def _openers(
     request: SwitchSuiteRequest, timeout_s: float
-) -> tuple[Callable[[], Stations], Callable[[SearchRequest], Measurer]]:
+) -> tuple[Callable[[int], Stations], Callable[[SearchRequest], Measurer]]:
     """Give what opens the ports for sequences of frames, and for trials of a load."""
 
     def measurer(search: SearchRequest) -> Measurer:
         return open_measurer(search.measurer, timeout_s=timeout_s, tester_arguments=search.traffic["arguments"])
 
-    measurer_spec, flush_command = request.search.measurer, request.flush_command
-    return partial(open_stations, measurer_spec, flush_command=flush_command, timeout_s=timeout_s), measurer
+    def stations(frame_size: int) -> Stations:
+        return open_stations(
+            request.search.measurer,
+            flush_command=request.flush_command,
+            timeout_s=timeout_s,
+            frame_size=frame_size,
+        )
+
+    return stations, measurer

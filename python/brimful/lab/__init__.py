@@ -100,6 +100,11 @@ class Lab:
         return self._ports
 
     @property
+    def mtu(self) -> int:
+        """Of every link: the bytes of the longest frame without header and check sequence."""
+        return self._mtu
+
+    @property
     def macs(self) -> tuple[str, ...]:
         """The Ethernet addresses of the tester's ports, in their order."""
         return devices.TESTER_MACS[: len(self._ports)]

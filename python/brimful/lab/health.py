@@ -27,7 +27,8 @@ def fail(near, far):
         said += ", but from %s to %s: `--direction uni` sends that way alone" % tuple(passed)
     sys.exit(said)
 """
-# Runs in the tester's namespace. A frame is sent again until the newest has arrived: none is on its way any more then.
+# Runs in the tester's namespace. A short and a long frame are sent again until one of the newest has arrived, and the
+# other as well or its time is over: none is on its way any more then.
 _PROBE_PROGRAM = (
     _BEGINNING
     + """
@@ -37,20 +38,22 @@ for name in {name for near, (far, _) in ways.items() for name in (near, far)}:
     ports[name].bind((name, 0))
     ports[name].settimeout(0.1)
 deadline = time.monotonic() + patience
-for near, (far, frame) in ways.items():
-    number = 0
-    while True:
+for near, (far, frames) in ways.items():
+    number, arrived = 0, set()
+    while not arrived:
         if time.monotonic() > deadline:
             fail(near, far)
-        number += 1
-        tail = mark.encode() + number.to_bytes(4, "big")
-        ports[near].send(bytes.fromhex(frame) + tail)
+        tails = []
+        for frame in frames:
+            number += 1
+            tails.append(mark.encode() + number.to_bytes(4, "big"))
+            ports[near].send(bytes.fromhex(frame) + tails[-1])
+        until = time.monotonic() + 0.1
         try:
-            while True:
+            while len(arrived) < len(tails) and time.monotonic() < until:
                 got, address = ports[far].recvfrom(65536)
-                if address[2] != socket.PACKET_OUTGOING and tail in got:
-                    break
-            break
+                if address[2] != socket.PACKET_OUTGOING:
+                    arrived.update(tail for tail in tails if tail in got)
         except TimeoutError:
             continue
     passed += [near, far]
@@ -65,14 +68,15 @@ def received(name):
     with open("/proc/net/dev") as table:
         return next(int(line.split(":")[1].split()[1]) for line in table if line.split(":")[0].strip() == name)
 deadline = time.monotonic() + patience
-for near, (far, frame) in ways.items():
+for near, (far, frames) in ways.items():
     before = received(far)
     port = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
     port.bind((near, 0))
     while received(far) == before:
         if time.monotonic() > deadline:
             fail(near, far)
-        port.send(bytes.fromhex(frame) + mark.encode() + bytes(4))
+        for frame in frames:
+            port.send(bytes.fromhex(frame) + mark.encode() + bytes(4))
         time.sleep(0.02)
     passed += [near, far]
 seen = None
@@ -87,6 +91,8 @@ _DISCARD_PORT = 9
 _NUMBER_LEN = 4
 _IPV4_HEADER_LEN = 20
 _IPV6_HEADER_LEN = 40
+_SHORT_LEN = 64
+"""Bytes of a packet that the mark has room in, whatever its headers."""
 
 
 class Way(NamedTuple):
@@ -109,6 +115,8 @@ def find_obstacle(
 ) -> str | None:
     """Send frames through the device; return, in one line, which way none came through.
 
+    They are short and long, and one of them is enough: that a device drops frames of a size is for trials to find.
+
     Parameters
     ----------
     tester
@@ -116,7 +124,7 @@ def find_obstacle(
     ip
         4 or 6: what the frames are.
     mtu
-        How long their packets are: a device may pass short frames and lose long ones.
+        How long the packets of the long ones are.
     ways
         One from each port.
     is_over
@@ -128,8 +136,9 @@ def find_obstacle(
     for sender, receiver, next_hop in ways:
         # Only a router looks at the networks, and it has two ports.
         source, destination = (devices.NETWORKS[ip][port % 2].tester for port in (sender, sender + 1))
-        frame = _frame(next_hop, devices.TESTER_MACS[sender], source, destination, mtu)
-        frames[devices.TESTER_PORTS[sender]] = (devices.TESTER_PORTS[receiver], frame.hex())
+        macs = next_hop, devices.TESTER_MACS[sender]
+        both = [_frame(*macs, source, destination, length).hex() for length in (_SHORT_LEN, mtu)]
+        frames[devices.TESTER_PORTS[sender]] = (devices.TESTER_PORTS[receiver], both)
     request = json.dumps([_PATIENCE_S, _MARK, frames])
     program = _COUNTING_PROBE_PROGRAM if tester_listens else _PROBE_PROGRAM
     command = tester.command([sys.executable, "-I", "-S", "-c", program, request])
@@ -145,11 +154,11 @@ def find_obstacle(
     return (said.strip().splitlines() or [f"the probe ended with exit code {probe.returncode}"])[-1]
 
 
-def _frame(destination_mac: str, source_mac: str, source: str, destination: str, mtu: int) -> bytes:
+def _frame(destination_mac: str, source_mac: str, source: str, destination: str, packet_len: int) -> bytes:
     """Return a UDP frame up to the end of its payload, which is the mark and a number."""
     macs = bytes.fromhex((destination_mac + source_mac).replace(":", ""))
     is_ipv6 = ":" in source
-    length = mtu - (_IPV6_HEADER_LEN if is_ipv6 else _IPV4_HEADER_LEN)
+    length = packet_len - (_IPV6_HEADER_LEN if is_ipv6 else _IPV4_HEADER_LEN)
     datagram = struct.pack("!HHHH", _DISCARD_PORT, _DISCARD_PORT, length, 0)
     datagram += bytes(length - len(datagram) - len(_MARK) - _NUMBER_LEN)
     if is_ipv6:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from brimful.errors import RecordError, UsageError
+from brimful.errors import MeasureError, RecordError, UsageError
 from brimful.lab.namespaces import Namespace, Process
 
 
@@ -55,8 +55,14 @@ def save(entry: Entry) -> None:
     """Write the file of a lab."""
     path = _path(entry.lab_id)
     draft = path.with_suffix(".draft")
-    draft.write_text(json.dumps(dataclasses.asdict(entry)))
-    draft.replace(path)
+    try:
+        draft.write_text(json.dumps(dataclasses.asdict(entry)))
+        draft.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+        message = f"{path}: cannot note the lab: {error.strerror}; make room there, or set XDG_RUNTIME_DIR"
+        raise MeasureError(message) from error
 
 
 def make_directory(lab_id: str) -> Path:

@@ -198,6 +198,15 @@ class Calibrating(Protocol):
         ...
 
 
+@runtime_checkable
+class Comparing(Protocol):
+    """A measurer that can offer frames of other sizes."""
+
+    def passing_size(self) -> int | None:
+        """Give a size of frames that come through every way, in bytes; null where none is known."""
+        ...
+
+
 class InvalidTrialError(MeasureError):
     """The tester spoiled one trial: it counts neither as success nor as loss, and repeating it may help."""
 

@@ -37,6 +37,8 @@ _LONGEST_COMPLAINT = 4096
 """Bytes of a line on standard error that are kept, whatever a program writes."""
 _LONGEST_REPLY = 1 << 22
 _LONGEST_QUOTE = 200
+_LONGEST_SELECT_S = 1e6
+"""The kernel takes no more milliseconds at once."""
 _REST_S = 0.05
 """How long more is waited for of what is no reply: a banner comes in pieces."""
 _DEEPEST = 100
@@ -262,9 +264,11 @@ class _Program:
             selector.register(descriptor, selectors.EVENT_READ)
             while b"\n" not in self._buffer:
                 remaining = deadline - time.monotonic()
-                if remaining <= 0 or not selector.select(remaining):
+                if remaining <= 0:
                     message = f"{self._name}: no reply within {timeout_s:g} s"
                     raise TrialFailedError(message)
+                if not selector.select(min(remaining, _LONGEST_SELECT_S)):
+                    continue
                 chunk = os.read(descriptor, 65536)
                 if not chunk:
                     raise self._ended()

@@ -12,7 +12,7 @@ import msgspec
 
 from brimful.errors import MeasureError, UsageError, one_line
 from brimful.lab import Lab, links, open_lab
-from brimful.lab.devices import ETHERNET_LEN
+from brimful.lab.devices import DEFAULT_MTU, ETHERNET_LEN
 from brimful.measurers.base import Description, TrialFailedError
 from brimful.measurers.command import CommandMeasurer
 from brimful.measurers.tester import take_threads, tester_program
@@ -214,7 +214,7 @@ def port_count(spec: str) -> int:
     return int(found[1]) if found else LEAST_PORTS - 1
 
 
-def open_stations(spec: str, *, flush_command: str | None, timeout_s: float) -> TesterStations:
+def open_stations(spec: str, *, flush_command: str | None, timeout_s: float, frame_size: int = 0) -> TesterStations:
     """Open the ports that ``lab:DEVICE,ports=N`` or ``tester:PORT,PORT,PORT`` names.
 
     Parameters
@@ -225,6 +225,8 @@ def open_stations(spec: str, *, flush_command: str | None, timeout_s: float) -> 
         What makes the device forget its addresses; run where the device is.
     timeout_s
         How much longer than its frames take a reply may take.
+    frame_size
+        Of frames that the device of a lab is to take, in bytes, where they are longer than usual.
 
     Raises
     ------
@@ -235,7 +237,8 @@ def open_stations(spec: str, *, flush_command: str | None, timeout_s: float) -> 
     # One thread sends and receives all sequences.
     rest, _ = take_threads(rest)
     if kind == "lab":
-        return stations_in(open_lab(rest), rest, flush_command=flush_command, timeout_s=timeout_s)
+        lab = open_lab(rest, mtu=max(DEFAULT_MTU, frame_size - ETHERNET_LEN))
+        return stations_in(lab, rest, flush_command=flush_command, timeout_s=timeout_s)
     ports = rest.split(",")
     if kind != "tester" or len(ports) < LEAST_PORTS or not all(ports):
         message = f"measurer {spec!r}: name three ports or more, like tester:eth1,eth2,eth3 or lab:bridge,ports=3"
@@ -259,7 +262,7 @@ def stations_in(lab: Lab, device: str, *, flush_command: str | None, timeout_s: 
             message = f"measurer 'lab:{device}': a switch is tested at three ports or more: write lab:{device},ports=3"
             raise UsageError(message)
         # Frames that are too long for the device must leave the tester.
-        mtu = _LONGEST_FRAME_SIZE - ETHERNET_LEN
+        mtu = max(_LONGEST_FRAME_SIZE - ETHERNET_LEN, lab.mtu)
         links.configure(lab.tester, [f"link set dev {port} mtu {mtu}" for port in ports])
 
         command = lab.command([tester_program(), "stations", *(word for port in ports for word in ("--port", port))])

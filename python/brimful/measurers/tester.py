@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from brimful.errors import MeasureError, UsageError
+from brimful.errors import BrimfulError, MeasureError, UsageError
 from brimful.lab import Lab, catalogue, open_lab
 from brimful.lab.devices import DEFAULT_MTU, ETHERNET_LEN, LEAST_PORTS, MOST_PORTS, TESTER_PORTS
 from brimful.lab.families import Cost
@@ -48,7 +48,71 @@ def take_threads(rest: str) -> tuple[str, list[str]]:
     return _THREADS.sub("", rest), [f"--{found[1]}={found[2]}" for found in _THREADS.finditer(rest)]
 
 
-def tester_on_ports(spec: str, settings: Settings) -> CommandMeasurer:
+_OTHER_SIZES = (64, 68, 84, 88, 512, 1518)
+"""Of frames, in bytes: the least with and without tags and IPv6, and longer ones."""
+_LOOK_LOAD, _LOOK_S = 500.0, 0.2
+"""Of a trial that shows whether frames come through at all."""
+
+
+def passing_size(tester: CommandMeasurer, with_size: Callable[[list[str]], CommandMeasurer]) -> int | None:
+    """Give the first of some sizes of which frames come through every way, where a tester can send such.
+
+    Parameters
+    ----------
+    tester
+        It has the ports, and gives them back until it is asked for a trial again.
+    with_size
+        Opens a tester at them whose frames have the size that these options say.
+    """
+    tester.close()
+    for size in _OTHER_SIZES:
+        with contextlib.closing(with_size([f"--frame-size={size}"])) as other:
+            directions = _seen(other)
+        if directions and not any(direction["lost"] == direction["sent"] for direction in directions):
+            return size
+    return None
+
+
+def _seen(tester: CommandMeasurer) -> list[dict[str, Any]]:
+    """Give what a short trial counts, also one that was not on schedule; nothing where there is none."""
+    try:
+        return tester.measure(_LOOK_LOAD, _LOOK_S).directions
+    except InvalidTrialError as error:
+        found = error.reply.get("directions")
+        return found if isinstance(found, list) else []
+    except BrimfulError:
+        return []
+
+
+def _without_size(arguments: list[str]) -> list[str]:
+    return [argument for argument in arguments if not argument.startswith("--frame-size=")]
+
+
+class PortsMeasurer(CommandMeasurer):
+    """Our own tester on ports of this machine."""
+
+    def __init__(self, command: list[str], settings: Settings) -> None:
+        self._ports, self._settings = command, settings
+        super().__init__(
+            [*command, *settings.tester_arguments],
+            timeout_s=settings.timeout_s,
+            name="brimful-tester",
+            detail=settings.detail,
+            on_this_machine=True,
+        )
+
+    def passing_size(self) -> int | None:
+        """Give a size of frames that come through every way."""
+        others = _without_size(self._settings.tester_arguments)
+
+        def with_size(size: list[str]) -> CommandMeasurer:
+            settings = msgspec.structs.replace(self._settings, tester_arguments=[*others, *size])
+            return PortsMeasurer(self._ports, settings)
+
+        return passing_size(self, with_size)
+
+
+def tester_on_ports(spec: str, settings: Settings) -> PortsMeasurer:
     """Drive the tester on ports of this machine, cabled to the device.
 
     ``PORT,PORT[,PORT...][,senders=N][,receivers=N]``
@@ -59,10 +123,7 @@ def tester_on_ports(spec: str, settings: Settings) -> CommandMeasurer:
         message = f"measurer 'tester:{spec}': name two ports, or up to {MOST_PORTS}, like tester:eth1,eth2"
         raise UsageError(message)
     command = [tester_program(), *(word for port in ports for word in ("--port", port)), *threads]
-    command += settings.tester_arguments
-    return CommandMeasurer(
-        command, timeout_s=settings.timeout_s, name="brimful-tester", detail=settings.detail, on_this_machine=True
-    )
+    return PortsMeasurer(command, settings)
 
 
 def open_lab_measurer(device: str, settings: Settings) -> LabMeasurer:
@@ -174,7 +235,7 @@ class LabMeasurer:
         self._mtu = max(DEFAULT_MTU, frames.largest_frame_size - ETHERNET_LEN)
         self._lab = open_lab(device, ip=ip, mtu=self._mtu, ways=frames.ways, **options)
         try:
-            self._tester = self._tester_in(self._lab)
+            self._tester = self._tester_in(self._lab, arguments)
         except BaseException:
             self._lab.close()
             raise
@@ -195,9 +256,8 @@ class LabMeasurer:
         """
         count = len(self._lab.ports)
         with open_lab("wire", ip=self._ip, mtu=self._mtu, ports=count + count % 2) as wire:
-            tester = self._tester_in(
-                wire, _along_cables(self._tester.describe().traffic) if count > LEAST_PORTS else ()
-            )
+            cables = _along_cables(self._tester.describe().traffic) if count > LEAST_PORTS else []
+            tester = self._tester_in(wire, [*self._arguments, *cables])
             try:
                 ceiling = tester.calibrate()
             finally:
@@ -250,6 +310,11 @@ class LabMeasurer:
             message = f"the device no longer works: {failure}"
             raise kind(message)
 
+    def passing_size(self) -> int | None:
+        """Give a size of frames that come through the device every way."""
+        others = _without_size(self._arguments)
+        return passing_size(self._tester, lambda size: self._tester_in(self._lab, [*others, *size]))
+
     def device_command(self, argv: Sequence[str]) -> list[str]:
         """Give the command line that runs a program where the device is, as `--reset-command` does."""
         return self._lab.device_command(argv)
@@ -268,12 +333,12 @@ class LabMeasurer:
         finally:
             self._lab.close()
 
-    def _tester_in(self, lab: Lab, more: Sequence[str] = ()) -> CommandMeasurer:
+    def _tester_in(self, lab: Lab, asked: Sequence[str]) -> CommandMeasurer:
         # A ceiling is that of the threads that a trial with the device has. The CPUs of a lab are for one that sends
         # and one that receives.
-        several = any(re.fullmatch(r"--(senders|receivers)=(?!1$).*", argument) for argument in self._arguments)
+        several = any(re.fullmatch(r"--(senders|receivers)=(?!1$).*", argument) for argument in asked)
         arguments = lab.tester_arguments(cpus=() if several else self._lab.tester_cpus)
-        command = lab.command([tester_program(), *arguments, "--priority=high", *self._arguments, *more])
+        command = lab.command([tester_program(), *arguments, "--priority=high", *asked])
         return CommandMeasurer(command, timeout_s=self._timeout_s, name="brimful-tester", detail=self._detail)
 
 

@@ -21,13 +21,24 @@ from brimful.records.paired import Activation, LossPairs, Pair, PairedDevice, Pa
 from brimful.records.reading import RunFile, collect, iterate_records, read_run, read_unchanged
 from brimful.records.record import Record
 from brimful.records.recovery import Recovery, RecoveryPlan
-from brimful.records.run import SCHEMA, TESTER_CEILING, End, Machine, Run, Trial, Warning, is_rate_of_units
+from brimful.records.run import (
+    NOTHING_PASSES,
+    SCHEMA,
+    TESTER_CEILING,
+    End,
+    Machine,
+    Run,
+    Trial,
+    Warning,
+    is_rate_of_units,
+)
 from brimful.records.suite import SuitePlan, SuiteTest
 from brimful.records.switching import SwitchingPlan, SwitchingResult
 from brimful.records.throughput import SPECIFICATION, Bound, Goal, GoalResult, Sums
 from brimful.records.writing import RecordWriter
 
 __all__ = [
+    "NOTHING_PASSES",
     "SCHEMA",
     "SPECIFICATION",
     "TESTER_CEILING",

@@ -21,7 +21,7 @@ from brimful.records.loss import Loss
 from brimful.records.paired import LossPairs, Ratio
 from brimful.records.record import Record
 from brimful.records.recovery import Recovery
-from brimful.records.run import SCHEMA, TESTER_CEILING, End, Run, Trial, Warning
+from brimful.records.run import NOTHING_PASSES, SCHEMA, TESTER_CEILING, End, Run, Trial, Warning
 from brimful.records.throughput import Bound, GoalResult
 
 _Kind = TypeVar("_Kind", bound=Record)
@@ -126,6 +126,11 @@ class RunFile(msgspec.Struct, frozen=True):
     def counted(self) -> list[Trial]:
         """Give the trials that count: all but the invalid ones."""
         return [trial for trial in self.trials if trial.invalid is None]
+
+    @property
+    def passes_nothing(self) -> bool:
+        """Whether the device let no frame of this size through, while it did others."""
+        return self.is_done() and any(warning.code == NOTHING_PASSES for warning in self.warnings)
 
     @property
     def max_load(self) -> float:

@@ -201,6 +201,8 @@ class Warning(Record, frozen=True, omit_defaults=True, tag="warning"):
     """With the code ``tester-ceiling``: the greatest load from here on."""
 
 
+NOTHING_PASSES = "nothing-passes"
+"""Code of the warning of a search of which no frame came through at any load, while those of another size did."""
 TESTER_CEILING = "tester-ceiling"
 """Code of the warning of a search whose tester cannot offer its max load."""
 

@@ -10,7 +10,7 @@ from typing import Protocol, runtime_checkable
 import msgspec
 
 from brimful import units
-from brimful.errors import UsageError
+from brimful.errors import MeasureError, UsageError
 from brimful.managed import Begun, Place, Sink, manage, new_run
 from brimful.measurers.base import Description, Measurer, checked_description
 from brimful.policies import Policies
@@ -172,15 +172,19 @@ def _run(request: RecoveryRequest, description: Description, plan: RecoveryPlan)
 
 
 def _plan(request: RecoveryRequest, description: Description, found: FoundThroughput) -> RecoveryPlan:
-    if found.load is None:
+    if found.load is None and not found.passes_nothing:
         message = "there is no throughput without loss, not even at the least load: nothing to recover to"
-        raise UsageError(message)
+        raise MeasureError(message)
     of = OVERLOAD if request.reset_command is None else RESET
-    most = greatest_load(request.search, description, found.ceiling) if of == OVERLOAD else found.load
-    load = min(OVERLOAD_SHARE * found.load, most) if of == OVERLOAD else found.load
+    if found.load is None:
+        load = greatest_load(request.search, description, found.ceiling)
+    elif of == OVERLOAD:
+        load = min(OVERLOAD_SHARE * found.load, greatest_load(request.search, description, found.ceiling))
+    else:
+        load = found.load
     return RecoveryPlan(
         of=of,
-        rounds=request.rounds,
+        rounds=0 if found.passes_nothing else request.rounds,
         load=load,
         duration_s=request.duration_s,
         load_after=AFTER_SHARE * load if of == OVERLOAD else None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +17,9 @@ from brimful.report import palette
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+# Where it can keep no settings, as without a home directory, it would say so in several lines, and does without them.
+logging.getLogger("matplotlib").setLevel(logging.ERROR)
 
 
 class Size(msgspec.Struct, frozen=True):

@@ -95,6 +95,7 @@ def run_suite(
     *,
     out: Path | None = None,
     resume: bool = False,
+    begin: Callable[[], None] = lambda: None,
     progress: Callable[[str], None] = lambda text: None,
     note: Callable[[str], None] = lambda text: None,
 ) -> SuiteRun:
@@ -108,6 +109,8 @@ def run_suite(
         What to measure.
     out, resume
         Where the record is, and whether to go on with it.
+    begin
+        Is called before the first test, once it is known that there is something to measure.
     progress, note
         Get which test is made, and what to say once.
 
@@ -118,7 +121,7 @@ def run_suite(
     """
     check_suite(suite)
 
-    def begin() -> Begun:
+    def describe() -> Begun:
         description = checked_description(suite.describe(), where="what the measurer says of itself")
         run = new_run(
             suite.measurer,
@@ -134,6 +137,7 @@ def run_suite(
         return Begun(msgspec.structs.replace(run, traffic=_common(run.traffic)), [], new_run_directory(out))
 
     def perform(file: RunFile, sink: Sink) -> SuiteRun:
+        begin()
         return _Tests(suite, file, sink, progress).run()
 
     return manage(
@@ -141,7 +145,7 @@ def run_suite(
         suite.fingerprint,
         Place(out=out, resume=resume),
         note,
-        begin=begin,
+        begin=describe,
         perform=perform,
         show=lambda saved: SuiteRun(saved.path, saved.ends[-1], tests_of(saved)),
         things="tests",

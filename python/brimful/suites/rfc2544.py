@@ -14,9 +14,10 @@ from brimful.delay.manager import DelayRequest, run_delay
 from brimful.delay.wire import wire_of
 from brimful.loss.manager import LossRequest, run_loss
 from brimful.measurers.base import Description, Measurer
-from brimful.records import End, read_run
+from brimful.records import End, RunFile, read_run
 from brimful.records.experiment import fingerprint_of
 from brimful.recovery.manager import RecoveryRequest, WithDevice, run_recovery
+from brimful.session import DONE
 from brimful.suites.durations import FULL, QUICK, Durations
 from brimful.suites.manager import SUBJECT, Suite
 from brimful.suites.modifiers import BROADCAST_EVERY, running, test_of
@@ -26,6 +27,8 @@ from brimful.throughput.manager import SearchRequest, run_search
 TESTS = ("throughput", "latency", "loss", "bursts", "recovery")
 RESET = "reset"
 GOAL = "throughput"
+_AT_THE_THROUGHPUT = ("latency", "bursts", "recovery", RESET)
+"""Tests that offer a load which only the throughput says."""
 Open = Callable[[str, bool], Measurer]
 """Opens a measurer, with all that it knows of delays or without."""
 
@@ -88,6 +91,8 @@ def suite_of(
             measurer.close()
 
     def make(size: str, test: str, directory: Path, throughput: Path) -> End:
+        if test in _AT_THE_THROUGHPUT and (why := _why_none(read_run(throughput))):
+            return End(reason=DONE, trials=0, search_s=0.0, text=why)
         search = request.of_size(size, broadcasts=modified.get(test) == "")
         if test in modified:
             # What 100 % is was found with the plain throughput.
@@ -119,6 +124,15 @@ def suite_of(
         describe=describe,
         make=make,
     )
+
+
+def _why_none(throughput: RunFile) -> str:
+    """Say why there is no throughput to measure at, from the search for it; empty: there is one."""
+    if any(result.conditional_throughput for result in throughput.goal_results):
+        return ""
+    if throughput.passes_nothing:
+        return "frames of this size do not pass"
+    return "frames are lost at every load: there is no throughput to measure at"
 
 
 def _deviations(request: SuiteRequest) -> list[str]:

@@ -27,6 +27,7 @@ TESTS = (*_OF_MANY_PORTS, "broadcast", *ONCE)
 _FIRST_ADDRESSES, _FIRST_RATE = 64, 1000
 _SIZES = [40, 63, 1519, 1522, 1523, 2000]
 """Of errored frames: below 64 bytes, and above 1518, which a tag may make 1522."""
+_LONGEST_USUAL = 1518
 _ATTEMPTS = 3
 """Trials at a rate of learning that fail before the rate does."""
 _SET_UP_S, _OVERHEAD_S = 2.0, 0.6
@@ -109,7 +110,7 @@ def usual_tests(measurer: str, *, knows_rate: bool) -> list[str]:
 
 def suite_of(
     request: SwitchSuiteRequest,
-    open_stations: Callable[[], Stations],
+    open_stations: Callable[[int], Stations],
     open_measurer: Callable[[SearchRequest], Measurer],
     *,
     note: Callable[[str], None] = lambda text: None,
@@ -121,13 +122,13 @@ def suite_of(
     request
         What to measure.
     open_stations, open_measurer
-        Open the ports for sequences of frames, and for trials of a load.
+        Open the ports for sequences of frames of a size, and for trials of a load.
     note
         Gets what to say once.
     """
 
     def describe() -> Description:
-        stations = open_stations()
+        stations = open_stations(int(request.sizes[0]))
         try:
             return stations.describe()
         finally:
@@ -144,7 +145,8 @@ def suite_of(
             )
             return forwarding.measure(test, trials, directory)
         capacity = _capacity(needed) if test == "learning" else None
-        stations = open_stations()
+        # Which frames are errored depends on what the device takes, so that it takes the usual ones then.
+        stations = open_stations(_LONGEST_USUAL if test == "errored" else int(size))
         try:
             asked = SwitchingRequest(
                 measurer=request.search.measurer,

@@ -10,7 +10,7 @@ import msgspec
 from brimful.errors import RecordError, UsageError
 from brimful.managed import parse_load
 from brimful.measurers.base import Calibrating, Description, Measurer
-from brimful.records import Goal, Run, RunFile, Warning, read_unchanged
+from brimful.records import NOTHING_PASSES, Goal, Run, RunFile, Warning, read_unchanged
 from brimful.records.experiment import other_traffic
 from brimful.run_index import RECORD_NAME
 from brimful.runs import new_run_directory
@@ -31,6 +31,11 @@ class FoundThroughput(msgspec.Struct, frozen=True):
     ceiling: float | None = None
     """Of the tester itself, where it was measured."""
     warnings: list[Warning] = []
+
+    @property
+    def passes_nothing(self) -> bool:
+        """Whether no frame of this size comes through."""
+        return any(warning.code == NOTHING_PASSES for warning in self.warnings)
 
 
 class ThroughputNotFoundError(Exception):
@@ -98,8 +103,8 @@ def find_throughput(
         raise ThroughputNotFoundError(outcome)
     losses = {goal.name: goal.loss_ratio for goal in search.goals}
     result = next(result for result in outcome.result.goal_results if losses[result.goal] == 0)
-    warnings = []
-    if not result.regular:
+    warnings = [warning for warning in outcome.warnings if warning.code == NOTHING_PASSES]
+    if not result.regular and not warnings:
         text = f"the result of {result.goal} is irregular ({result.reason}): what builds on it builds on a bound"
         warnings.append(Warning(code="irregular-throughput", text=text))
     ceiling = outcome.run.measurer.known_ceiling

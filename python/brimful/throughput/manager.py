@@ -195,7 +195,7 @@ class _Search:
                 sink(warning)
         path = file.path if self._keep else None
         result = msgspec.structs.replace(result, path=path)
-        return SearchOutcome(file.path, run, result, [*self._begun, *warnings])
+        return SearchOutcome(file.path, run, result, [*self._begun, *loop.remarks, *warnings])
 
     def _calibrate(self) -> float | None:
         """Measure the tester's own ceiling, if that can be done in time."""

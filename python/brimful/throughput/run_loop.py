@@ -18,6 +18,7 @@ from brimful.errors import MeasureError, UsageError, shown
 from brimful.machine.watch import Watch
 from brimful.measurers.base import (
     COUNTED_AS_LOSS,
+    Comparing,
     Description,
     InvalidTrialError,
     Measurer,
@@ -28,7 +29,7 @@ from brimful.measurers.base import (
     with_intended,
 )
 from brimful.policies import ON_ERROR, ON_INVALID, FailurePolicy, Policies, check_budget
-from brimful.records import Bound, Goal, Record, Trial, Warning, is_rate_of_units
+from brimful.records import NOTHING_PASSES, Bound, Goal, Record, Trial, Warning, is_rate_of_units
 from brimful.session import DONE, Attempt, Keep, Session, SpoiledTooOftenError, repeat_as_allowed
 from brimful.throughput.engine import feed, goal_results
 from brimful.throughput.goals import moves_of_bounds, problem_json
@@ -145,6 +146,8 @@ class SearchLoop:
         self._bounds: list[tuple[float | None, float | None]] = [(None, None)] * len(plan.goals)
         self._remaining = RemainingTime()
         self._directions_checked = False
+        self.remarks: list[Warning] = []
+        """What a reader of the result should know and trials do not say; in the record already."""
         self._session = Session(
             [measurer],
             plan.policies,
@@ -216,7 +219,7 @@ class SearchLoop:
             self._plan, max_load=lower, hint=None if hint is not None and hint > lower else hint
         )
         with undisturbed():
-            self._sink(ceiling_warning(load, lower, self._description.load_unit, "max load is"))
+            self._remark(ceiling_warning(load, lower, self._description.load_unit, "max load is"))
             self._controller = self._plan.controller()
             for trial in counted:
                 feed(self._controller, trial)
@@ -225,7 +228,8 @@ class SearchLoop:
     def _check_directions(self, trial: Trial) -> None:
         """End a search of which one direction is dead at any load: all its trials would be wasted.
 
-        A device under too much load may forward nothing one way, so that the least load decides, once a search.
+        A device under too much load may forward nothing one way, so that the least load decides, once a search. Where
+        frames of another size come through, that this one does not is a result: there is no throughput.
         """
         dead = _dead_directions(trial)
         if not dead or self._directions_checked:
@@ -233,19 +237,28 @@ class SearchLoop:
         self._directions_checked = True
         enough = _CHECK_UNITS / trial.duration_s if is_rate_of_units(self._description.load_unit) else 0.0
         load = min(trial.load, max(self._plan.min_load, enough))
-        check = self._attempt(load, trial.duration_s, None, purpose=DEAD_DIRECTION_CHECK)
-        if check.policy is not None:
+        attempt = partial(self._attempt, load, trial.duration_s, None, purpose=DEAD_DIRECTION_CHECK)
+        try:
+            check = repeat_as_allowed(attempt)
+        except SpoiledTooOftenError:
             return
-        for sender, receiver in sorted(dead & _dead_directions(check.trial)):
-            what = (
-                "nothing ever arrived" if sender == receiver else f"nothing that {sender} sends arrives at {receiver}"
-            )
-            named = [f" ({note.get('text')})" for note in check.trial.warnings if note.get("code") == STARVED_PORTS]
-            message = (
-                f"{what}, neither at {trial.load:.10g}/s nor at {load:.10g}/s{''.join(named)}: see to cables and"
-                " addresses, and that the device forwards that way"
-            )
+        still_dead = sorted(dead & _dead_directions(check))
+        if not still_dead:
+            return
+        sender, receiver = still_dead[0]
+        what = "nothing ever arrived" if sender == receiver else f"nothing that {sender} sends arrives at {receiver}"
+        said = f"{what}, neither at {trial.load:.10g}/s nor at {load:.10g}/s"
+        size = self._measurer.passing_size() if isinstance(self._measurer, Comparing) else None
+        if size is None:
+            named = [f" ({note.get('text')})" for note in check.warnings if note.get("code") == STARVED_PORTS]
+            message = f"{said}{''.join(named)}: see to cables and addresses, and that the device forwards that way"
             raise MeasureError(message)
+        text = f"frames of this size do not pass: {said}, while frames of {size} bytes come through"
+        self._remark(Warning(code=NOTHING_PASSES, text=text))
+
+    def _remark(self, remark: Warning) -> None:
+        self._sink(remark)
+        self.remarks.append(remark)
 
     def _attempt(self, load: float, duration_s: float, stop_above: float | None, purpose: str | None = None) -> Attempt:
         """Perform one trial and save it, whatever became of it."""

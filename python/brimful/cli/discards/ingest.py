@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from brimful import units
+from brimful.cli.checked import NamedPath
 from brimful.cli.discards.store_place import StorePlace
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ _SHOWN = 10
 
 
 @click.command()
-@click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="SOURCE...")
+@click.argument("sources", nargs=-1, required=True, type=NamedPath(path_type=Path), metavar="SOURCE...")
 @click.option(
     "--store",
     required=True,

@@ -97,11 +97,11 @@ def report(
     run = _analyse(store, settings, connected, shows_progress=sys.stderr.isatty() and not quiet)
     if out is not None:
         _keep(run, out)
-    reports.write_files(run, html_file=html_file, pdf_file=pdf_file, png_directory=png_directory)
     if as_json:
         click.echo(reports.as_json(run))
     else:
         click.echo(reports.as_text(run, columns=_columns()), nl=False)
+    reports.write_files(run, html_file=html_file, pdf_file=pdf_file, png_directory=png_directory)
 
 
 def _windows(before: str | None, after: str | None) -> tuple[Days, Days] | None:

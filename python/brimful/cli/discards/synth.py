@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from brimful import units
+from brimful.cli.checked import NamedPath
 from brimful.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ _DAY = click.DateTime(formats=["%Y-%m-%d"])
 
 
 @click.command()
-@click.argument("out", type=click.Path(path_type=Path))
+@click.argument("out", type=NamedPath(path_type=Path))
 @click.option(
     "--render",
     "renderings",
@@ -45,7 +46,7 @@ _DAY = click.DateTime(formats=["%Y-%m-%d"])
 @click.option(
     "--config",
     "config_file",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    type=NamedPath(path_type=Path, exists=True, dir_okay=False),
     help="TOML file with parameters; options override it.",
 )
 @click.option("--workers", type=click.IntRange(1), help="Processes.  [default: one a processor]")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from brimful import units
+from brimful.cli.checked import NamedPath
 from brimful.cli.discards.store_place import StorePlace
 from brimful.errors import UsageError
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...", type=click.Path(path_type=Path))
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...", type=NamedPath(path_type=Path))
 @click.option(
     "--store",
     required=True,
@@ -35,14 +36,14 @@ if TYPE_CHECKING:
     "--pseudonymise",
     "key_file",
     metavar="KEYFILE",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=NamedPath(path_type=Path, dir_okay=False),
     help="Replace clients by pseudonyms under the key in this file; made if it is not there.",
 )
 @click.option(
     "--columns",
     "columns_file",
     metavar="FILE",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=NamedPath(path_type=Path, dir_okay=False),
     help="TOML file that says what the columns of other tables mean.",
 )
 @click.option("--timezone", metavar="ZONE", help="Zone of times in tables that do not tell theirs.  [default: UTC]")

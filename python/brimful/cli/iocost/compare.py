@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from brimful.cli import values
+from brimful.cli.checked import NAMED
 from brimful.cli.iocost.inputs import RESAMPLES, Batch, make_task
 from brimful.errors import UsageError
 
@@ -15,7 +16,7 @@ _FIT = click.Choice(["compatible", "exact"])
 
 
 @click.command()
-@click.argument("results", nargs=-1, required=True, metavar="RESULT [RESULT] [JOB-SPEC [JOB-SPEC]]")
+@click.argument("results", nargs=-1, required=True, type=NAMED, metavar="RESULT [RESULT] [JOB-SPEC [JOB-SPEC]]")
 @click.option("--fit", "method", type=_FIT, default="compatible", help="Fit of the first.")
 @click.option("--against-fit", type=_FIT, help="Fit of the second.  [default: that of the first]")
 @click.option(

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import click
 
+from brimful.cli.checked import NamedPath
 from brimful.cli.iocost.inputs import Batch, find_files, make_task
 from brimful.cli.iocost.outputs import write
 from brimful.errors import UsageError
 
 
 @click.command()
-@click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RESULT...")
+@click.argument("results", nargs=-1, required=True, type=NamedPath(path_type=Path), metavar="RESULT...")
 @click.option(
     "--solution", "names", multiple=True, metavar="NAME", help="Only this one; of sysfs and json.  [default: all]"
 )
@@ -24,7 +25,7 @@ from brimful.errors import UsageError
     help="Shell commands, a systemd hwdb file, or JSON.",
 )
 @click.option("--firmware", is_flag=True, help="Keep firmware revisions apart in a hwdb file.")
-@click.option("-o", "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write here.  [default: print]")
+@click.option("-o", "--out", type=NamedPath(dir_okay=False, path_type=Path), help="Write here.  [default: print]")
 @click.option("--fit", "method", type=click.Choice(["compatible", "exact"]), default="compatible")
 def export(
     results: tuple[Path, ...], names: tuple[str, ...], format_: str, firmware: bool, out: Path | None, method: str
@@ -69,7 +70,7 @@ def export(
 @click.argument("device")
 @click.argument("solution", required=False)
 @click.option(
-    "--from", "result", type=click.Path(path_type=Path), required=True, help="The result, or the records of tune."
+    "--from", "result", type=NamedPath(path_type=Path), required=True, help="The result, or the records of tune."
 )
 @click.option("--force", is_flag=True, help="Set it even if the device is of another model than the result.")
 @click.option("--dry-run", is_flag=True, help="Check everything and say what would be set.")

@@ -8,9 +8,11 @@ from typing import Any
 import click
 
 from brimful import units
+from brimful.cli.checked import NAMED, NamedPath
 from brimful.cli.iocost.outputs import Outputs, output_options, show
-from brimful.cli.signals import take_for_interrupt
+from brimful.cli.signals import INTERRUPTED, tell_how_to_go_on
 from brimful.errors import UsageError
+from brimful.report import words
 
 _DEADLINE = "10ms"
 _WORKING_SET = {False: "16G", True: "4G"}
@@ -18,7 +20,7 @@ _WORKING_SET = {False: "16G", True: "4G"}
 
 
 @click.command()
-@click.argument("device")
+@click.argument("device", type=NAMED)
 @click.option(
     "--destroy-data", metavar="DEVICE", help="Overwrite the disk, named once more: without it, only reads are measured."
 )
@@ -36,7 +38,7 @@ _WORKING_SET = {False: "16G", True: "4G"}
 )
 @click.option("--dry-run", is_flag=True, help="Print the steps and how long they take, and touch nothing.")
 @click.option("--resume", is_flag=True, help="Continue the last run that had the same options.")
-@click.option("--out", type=click.Path(path_type=Path), help="Directory of the record. Default: a new one under runs/.")
+@click.option("--out", type=NamedPath(path_type=Path), help="Directory of the record. Default: a new one under runs/.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @output_options
@@ -59,22 +61,22 @@ def measure(
     Reads never write. Needs root. Exit code 1: no solution was found.
     """
     from brimful.iocost.measure import plan
-    from brimful.iocost.measure.run import lacks, open_controller
+    from brimful.iocost.measure.run import MeasurementInterrupted, lacks, open_controller
     from brimful.iocost.measure.run import measure as perform
     from brimful.iocost.measure.wanted import Wanted
 
+    working_set = options.pop("working_set")
     wanted = Wanted(
         device=device,
         destroy_data=options.pop("destroy_data"),
         ignore_signature=options.pop("ignore_signature"),
         deadline_s=_deadline(options.pop("deadline")),
-        working_set=options.pop("working_set") or _WORKING_SET[quick],
+        working_set=_WORKING_SET[quick] if working_set is None else working_set,
         quick=quick,
         pause=options.pop("pause"),
         budget_s=None if budget is None else units.parse_duration(budget),
     )
     outputs = Outputs(**options)
-    take_for_interrupt()
     disk = wanted.open_disk()
     try:
         disk.check_writable()
@@ -100,11 +102,14 @@ def measure(
             resume=resume,
             note=(lambda text: None) if quiet else (lambda text: click.echo(f"brimful: {text}", err=True)),
         )
+    except MeasurementInterrupted as stop:
+        tell_how_to_go_on(words.count(stop.steps, "step"), stop.path.parent)
+        return INTERRUPTED
     finally:
         disk.close()
-    outputs.write([run])
     show([run], as_json=as_json)
     click.echo(f"Record: {run.path}", err=True)
+    outputs.write([run])
     return 0 if any(solution.unsolved is None for solution in run.solutions) else 1
 
 

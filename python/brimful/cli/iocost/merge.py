@@ -8,14 +8,15 @@ from pathlib import Path
 
 import click
 
+from brimful.cli.checked import NamedPath
 from brimful.cli.iocost.inputs import Batch, find_files, method_options, started
 from brimful.cli.iocost.outputs import Outputs, output_options, show, write
 
 
 @click.command()
-@click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RESULT...")
+@click.argument("results", nargs=-1, required=True, type=NamedPath(path_type=Path), metavar="RESULT...")
 @click.option(
-    "-o", "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the merged result: .json[.gz]."
+    "-o", "--out", type=NamedPath(dir_okay=False, path_type=Path), help="Write the merged result: .json[.gz]."
 )
 @click.option("--by-id", is_flag=True, help="Keep results of different benchmark ids apart.")
 @click.option("--ignore-versions", is_flag=True, help="Merge results of different versions of the benchmark.")
@@ -77,12 +78,12 @@ def merge(
         to_run(analysis, command=["brimful", *sys.argv[1:]], started=started(), resamples=resamples)
         for analysis in analyses
     ]
-    if out is not None:
-        write(out, encode(groups, analyses, compress=out.suffix == ".gz", at_s=int(time.time())))
-    outputs.write(runs)
     if not as_json:
         from brimful.report.iocost import merge_info
 
         click.echo(merge_info.render(runs))
     show(runs, as_json=as_json)
+    if out is not None:
+        write(out, encode(groups, analyses, compress=out.suffix == ".gz", at_s=int(time.time())))
+    outputs.write(runs)
     return batch.finish()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import msgspec
 
+from brimful.cli.checked import NamedPath
 from brimful.cli.option_lists import in_order
 from brimful.errors import UsageError
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from brimful.records import RunFile
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-_FILE = click.Path(dir_okay=False, path_type=Path)
+_FILE = NamedPath(dir_okay=False, path_type=Path)
 
 
 class Outputs(msgspec.Struct, frozen=True):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from brimful.cli.checked import NamedPath
 from brimful.cli.iocost.inputs import Batch, find_files
 from brimful.units import format_ratio
 
@@ -18,7 +19,7 @@ _COLUMNS = ("MOF", "aMOF", "isol", "rlat-99-mean", "wlat-99-mean", "missing")
 
 
 @click.command()
-@click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RESULT...")
+@click.argument("results", nargs=-1, required=True, type=NamedPath(path_type=Path), metavar="RESULT...")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def show(results: tuple[Path, ...], as_json: bool) -> int:
     """Say what is in RESULTs: device, firmware, kernel, runs, holes and warnings."""

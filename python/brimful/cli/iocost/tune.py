@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
+from brimful.cli.checked import NAMED
 from brimful.cli.iocost.inputs import Batch, find_files, make_task, method_options, rule_options, split_job_spec
 from brimful.cli.iocost.outputs import Outputs, output_options, show
 
 
 @click.command()
-@click.argument("results", nargs=-1, required=True, metavar="RESULT...")
+@click.argument("results", nargs=-1, required=True, type=NAMED, metavar="RESULT...")
 @rule_options
 @method_options
 @output_options
@@ -46,13 +47,13 @@ def tune(
     batch = Batch(inputs, isol_pct=isol_pct, isol_thr=isol_thr)
     runs = list(batch.runs(task, method=method, resamples=0 if summary else resamples))
     if runs:
-        outputs.write(runs)
         show(runs, as_json=as_json, summary=summary, table=summary and len(inputs) > 1, graphs=graphs)
+        outputs.write(runs)
     return batch.finish()
 
 
 @click.command()
-@click.argument("results", nargs=-1, required=True, metavar="RESULT... [JOB-SPEC]")
+@click.argument("results", nargs=-1, required=True, type=NAMED, metavar="RESULT... [JOB-SPEC]")
 @rule_options
 @method_options
 @output_options
@@ -94,7 +95,7 @@ def solve(
     batch = Batch(inputs, isol_pct=isol_pct, isol_thr=isol_thr)
     runs = list(batch.runs(task, method=method, resamples=resamples))
     if runs:
-        outputs.write(runs)
         show(runs, as_json=as_json)
+        outputs.write(runs)
     unsolved = any(solution.unsolved is not None for run in runs for solution in run.solutions)
     return batch.finish() or int(unsolved)

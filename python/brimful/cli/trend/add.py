@@ -73,6 +73,13 @@ def add(
     if machine is not None and not files:
         message = "--machine is for --file; runs have --label machine=NAME when they are made"
         raise UsageError(message)
+    of_table = [name for name, given in table.items() if given]
+    if of_table and csv_file is None:
+        message = f"--{of_table[0].replace('_', '-')} is for --csv; add it"
+        raise UsageError(message)
+    if version == "":
+        message = "--version '': names no version; leave it out"
+        raise UsageError(message)
     from brimful.trend.store import Store
 
     failed = 0

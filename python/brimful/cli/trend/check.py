@@ -73,8 +73,8 @@ def check(
             only=chosen(opened, patterns),
             confirm=confirms,
         )
-    _write(found, junit, prometheus)
     click.echo(_as_json(found) if as_json else _text(found))
+    _write(found, junit, prometheus)
     if bisect is not None:
         _bisect(found, shlex.split(bisect))
     return found.exit_code

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
+from brimful.cli.checked import NamedPath
 from brimful.cli.trend.stores import now, store_argument
 
 
 @click.command()
 @store_argument
-@click.argument("directory", type=click.Path(file_okay=False, path_type=Path), metavar="DIR")
+@click.argument("directory", type=NamedPath(file_okay=False, path_type=Path), metavar="DIR")
 def page(store: Path, directory: Path) -> None:
     """Write what `brimful trend check` said of STORE into DIR, as a site that needs no server and no network.
 

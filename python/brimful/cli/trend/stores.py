@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from brimful.cli import values
+from brimful.cli.checked import FiniteRange, NamedPath
 from brimful.cli.option_lists import in_order
 from brimful.errors import UsageError, one_line
 from brimful.trend.judgement import Settings
@@ -18,7 +19,7 @@ from brimful.trend.store import Store
 
 Command = Callable[..., Any]
 
-store_argument = click.argument("store", type=click.Path(dir_okay=False, path_type=Path), metavar="STORE")
+store_argument = click.argument("store", type=NamedPath(dir_okay=False, path_type=Path), metavar="STORE")
 series_option = click.option(
     "--series",
     "patterns",
@@ -36,7 +37,7 @@ def settings_options(command: Command) -> Command:
         ),
         click.option(
             "--false-alarms",
-            type=click.FloatRange(min=0, min_open=True, max=1e6),
+            type=FiniteRange(min=0, min_open=True, max=1e6),
             default=Settings().false_alarms,
             metavar="NUMBER",
             help="Changes that a check of all series may report falsely, on average.",

@@ -6,12 +6,14 @@ import collections
 import concurrent.futures.process
 import contextlib
 import csv
+import ctypes
 import datetime
 import io
 import json
 import multiprocessing
 import shutil
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +38,8 @@ from brimful.files import write_atomically
 
 RENDERINGS = ("v1", "v2", "flat", "store", "truth")
 DESCRIPTION = "synthetic.json"
+_PR_SET_PDEATHSIG = 1
+"""Of `linux/prctl.h`."""
 
 # What differs from row to row is not worth a dictionary; times in steps are a third of the size as differences.
 _SAMPLES_ENCODING = {
@@ -169,14 +173,20 @@ def _run(chunks: list[_Chunk], workers: int) -> Iterator[dict[str, int]]:
         yield from map(_write_chunk, chunks)
         return
     context = multiprocessing.get_context("spawn")
-    # An interrupt is for the one that started them: it lets them finish what they are at, and starts nothing more.
     with concurrent.futures.ProcessPoolExecutor(
-        min(workers, len(chunks)),
-        mp_context=context,
-        initializer=signal.signal,
-        initargs=(signal.SIGINT, signal.SIG_IGN),
+        min(workers, len(chunks)), mp_context=context, initializer=_begin_worker
     ) as pool:
         yield from pool.map(_write_chunk, chunks)
+
+
+def _begin_worker() -> None:
+    """Leave interrupts to the process that started this one, and end with it.
+
+    It lets its workers finish what they are at, and starts nothing more; where it is killed, so are they.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _write_chunk(chunk: _Chunk) -> dict[str, int]:

@@ -81,6 +81,9 @@ class Disk:
         if name.partition(",")[0] == _LAB:
             self._lab = open_lab(name)
             self.path, self.writes, destroy_data = self._lab.path, True, self._lab.path
+        elif destroy_data not in (None, name):
+            message = f"--destroy-data {destroy_data}: is not the disk that is measured, {name}; name that once more"
+            raise UsageError(message)
         if destroy_data is not None:
             self._destroy = [f"--destroy-data={destroy_data}", *(["--ignore-signature"] if ignore_signature else [])]
 

@@ -108,7 +108,7 @@ def measure(
     ------
     MeasureError
         When nothing more can be measured.
-    KeyboardInterrupt
+    MeasurementInterrupted
         When it was interrupted; what was measured is in the record.
     """
     for text in put_back():
@@ -139,9 +139,20 @@ def measure(
     ]
     with open_record(out, saved, head) as (writer, file):
         run = _Measurement(disk, steps, controller, wanted, file, writer.write, note)
-        run.perform()
+        try:
+            run.perform()
+        except KeyboardInterrupt as error:
+            raise MeasurementInterrupted(file.path, run.steps_done) from error
         path = file.path
     return read_run(path)
+
+
+class MeasurementInterrupted(KeyboardInterrupt):
+    """A measurement was interrupted, after a number of ``steps``; the record at ``path`` has them."""
+
+    def __init__(self, path: Path, steps: int) -> None:
+        super().__init__()
+        self.path, self.steps = path, steps
 
 
 class _Measurement:
@@ -161,6 +172,11 @@ class _Measurement:
         self._done = {record.name: record for record in file.of(Done)}
         ends = [end.search_s for end in file.ends] + [done.start_s + done.elapsed_s for done in self._done.values()]
         self._start_s = time.monotonic() - max(ends, default=0.0)
+
+    @property
+    def steps_done(self) -> int:
+        """How many steps came to their end."""
+        return len(self._done)
 
     def perform(self) -> None:
         """Perform what is not done yet, and end the record."""

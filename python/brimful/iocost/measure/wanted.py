@@ -10,6 +10,7 @@ from brimful.errors import UsageError
 from brimful.iocost.measure.disk import Disk
 from brimful.records.experiment import fingerprint
 
+_MOST_BYTES = 1 << 63
 _BINARY = {"": 1, "k": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -20,10 +21,11 @@ def parse_bytes(text: str) -> int:
     (17179869184, 4096)
     """
     match = re.fullmatch(r"([0-9]+)(?:([kMGT])(?:iB)?)?", text)
-    if match is None:
-        message = f"--working-set {text}: write bytes like 16G"
+    number = 0 if match is None else int(match[1]) * _BINARY[match[2] or ""]
+    if not 0 < number < _MOST_BYTES:
+        message = f"--working-set {text!r}: write bytes like 16G"
         raise UsageError(message)
-    return int(match[1]) * _BINARY[match[2] or ""]
+    return number
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):

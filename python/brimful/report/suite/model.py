@@ -23,7 +23,7 @@ from brimful.report.suite.forwarding import forwarding_row
 from brimful.report.suite.remarks import warnings_of
 from brimful.report.suite.results import Result, plan_of, results_of
 from brimful.report.suite.sections import MODIFIED, OF_MANY_PORTS, RFC2889
-from brimful.report.suite.values import FIGURES, main_value, names_of
+from brimful.report.suite.values import FIGURES, main_value, names_of, throughput_of
 from brimful.report.switching import model as switching
 from brimful.units import format_load
 
@@ -148,23 +148,30 @@ def _of_switch(result: Result) -> list[Block]:
 
 def _cells(result: Result, row: Callable[[RunFile], list[str]], number: int) -> list[str]:
     cells = [] if result.file is None else row(result.file)
-    return cells or [result.reason.replace("-", " "), *[_NONE] * (number - 1)]
+    return cells or [_why_nothing(result), *[_NONE] * (number - 1)]
+
+
+def _why_nothing(result: Result) -> str:
+    """Say why a test found nothing: the reasons of those that failed are among the warnings."""
+    if result.reason != "done":
+        return result.reason.replace("-", " ")
+    return result.text or "no result"
 
 
 def _throughput_row(file: RunFile) -> list[str]:
     if not file.goal_results:
         return []
     (result, *_), unit, most = file.goal_results, file.run.load_unit, file.max_load
-    load = result.conditional_throughput
-    if load is None:
+    load, theory = throughput_of(file), facts.theoretical_rate(file.run)
+    if load is None and not file.is_done():
         return []
-    theory = facts.theoretical_rate(file.run)
+    remark = "yes" if result.regular else result.reason.replace("-", " ")
     return [
-        format_load(load, unit),
+        "none" if load is None else format_load(load, unit),
         _NONE if theory is None else format_load(theory, unit),
         format_load(most, unit),
-        words.share(load / most) if most else _NONE,
-        "yes" if result.regular else result.reason.replace("-", " "),
+        words.share(load / most) if load is not None and most else _NONE,
+        "frames of this size do not pass" if file.passes_nothing else remark,
     ]
 
 

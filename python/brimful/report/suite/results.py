@@ -17,6 +17,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     """Why it ended: as in `End`."""
     text: str
+    trials: int = 0
     file: RunFile | None
     """Null where it never began."""
     beside: Mapping[str, RunFile] = {}
@@ -40,7 +41,15 @@ def results_of(file: RunFile) -> list[Result]:
         if record is not None and one.reason == "done":
             of_size[one.test] = record
         results.append(
-            Result(size=one.size, test=one.test, reason=one.reason, text=one.text, file=record, beside=of_size)
+            Result(
+                size=one.size,
+                test=one.test,
+                reason=one.reason,
+                text=one.text,
+                trials=one.trials,
+                file=record,
+                beside=of_size,
+            )
         )
     return results
 

@@ -62,7 +62,9 @@ class Figure(msgspec.Struct, frozen=True):
 
     def of(self, result: Result) -> Found:
         """Give what a test found of it."""
-        return Found() if result.file is None else self.find(result)
+        if result.file is None:
+            return Found(why=result.text or Found().why)
+        return self.find(result)
 
     def shown(self, found: Found) -> str:
         """Write it, or why there is none."""
@@ -104,19 +106,22 @@ def _of_file(find: Callable[[RunFile], float | None]) -> Callable[[Result], Foun
     return lambda result: Found() if result.file is None else Found(value=find(result.file))
 
 
-def _throughput(file: RunFile) -> float | None:
+def throughput_of(file: RunFile) -> float | None:
+    """Give the greatest load without loss: 0 where no frame passes, null where some are lost at every load."""
+    if file.passes_nothing:
+        return 0.0
     return file.goal_results[0].conditional_throughput if file.goal_results else None
 
 
 def _share(file: RunFile) -> float | None:
-    throughput = _throughput(file)
+    throughput = throughput_of(file)
     return throughput / file.max_load if throughput is not None and file.max_load else None
 
 
 def _kept(result: Result) -> Found:
     """Give the share that a modifier leaves of the plain throughput."""
     plain = result.beside.get("throughput")
-    before, value = None if plain is None else _throughput(plain), main_value(result)
+    before, value = None if plain is None else throughput_of(plain), main_value(result)
     return Found(value=value / before if value is not None and before else None)
 
 
@@ -239,7 +244,7 @@ _FAILED = Kind(_whole, lambda count: f"{count:.0f} failed", AT_MOST)
 _VERDICT = Kind(_answer, lambda value: "yes" if value else "no", IS)
 
 FIGURES: Mapping[str, Figure] = {
-    **{test: Figure(_RATE, _of_file(_throughput)) for test in THROUGHPUTS},
+    **{test: Figure(_RATE, _of_file(throughput_of)) for test in THROUGHPUTS},
     **{f"{test}.share": Figure(_SHARE, _of_file(_share)) for test in THROUGHPUTS},
     **{f"{test}.kept": Figure(_SHARE, _kept) for test in MODIFIED},
     "latency": Figure(_TIME, _latency(lambda delay: delay.mean.value_s)),

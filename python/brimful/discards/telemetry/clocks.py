@@ -17,6 +17,8 @@ SET_BACK = "are of a time that is there twice, as a clock was set back (of local
 """Why samples are left out."""
 MOST_STEPS, MOST_STEPS_AT_ALL = 0.05, 50
 """Share of rows, and number; times that go back more often are in no order."""
+FEWEST_BEHIND = 2
+"""Differences of fewer rows are corrections."""
 MOST_TWICE = 0.5
 """Of more than this share of both sides, two pollers have written one after the other, or one the same again."""
 TWO_POLLERS = "is of one of two pollers that have counted the same: keep the rows of one of them"
@@ -37,7 +39,9 @@ def times_twice(times: Numbers, counters: Numbers) -> list[Span]:
         span
         for span, before, after in _overlaps(times, counters)
         # Ranges that overlap, one behind the other, begin again at what was counted before.
-        if before.counts.max() <= after.counts.min() and before.counts.min() < after.counts.max()
+        if before.edge <= after.edge
+        and before.counts.max() <= after.counts.min()
+        and before.counts.min() < after.counts.max()
     ]
 
 
@@ -46,7 +50,7 @@ def differences_twice(times: Numbers, numbers: Numbers) -> tuple[list[Span], lis
     stepped: list[Span] = []
     doubled: list[Span] = []
     for span, before, after in _overlaps(times, numbers):
-        if not _is_repeated(before, after):
+        if len(after.times) >= FEWEST_BEHIND and not _is_repeated(before, after):
             (doubled if min(before.share, after.share) > MOST_TWICE else stepped).append(span)
     return stepped, doubled
 
@@ -81,6 +85,8 @@ class _Part(NamedTuple):
     counts: Numbers
     share: float
     """Of all rows on that side."""
+    edge: float
+    """What was counted in the row beside the step."""
 
 
 def _overlaps(times: Numbers, counts: Numbers) -> Iterator[tuple[Span, _Part, _Part]]:
@@ -95,9 +101,9 @@ def _overlaps(times: Numbers, counts: Numbers) -> Iterator[tuple[Span, _Part, _P
     for step, last in zip(back, [*back[1:], len(times)], strict=True):
         begin, end = max(times[:step].min(), times[step]), min(times[:step].max(), times[last - 1])
         parts = []
-        for side in (slice(0, step), slice(step, last)):
+        for side, edge in ((slice(0, step), step - 1), (slice(step, last), step)):
             inside = (times[side] >= begin) & (times[side] <= end)
-            parts.append(_Part(times[side][inside], counts[side][inside], float(inside.mean())))
+            parts.append(_Part(times[side][inside], counts[side][inside], float(inside.mean()), float(counts[edge])))
         if all(len(part.times) for part in parts):
             yield (float(begin), float(end)), parts[0], parts[1]
 

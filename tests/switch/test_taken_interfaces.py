@@ -1,4 +1,4 @@
-"""Interfaces that another switch, a tester or a bridge has: what is refused, what is said, and that nothing of it stays."""
+"""Interfaces that another switch, a tester or a bridge has: what is refused, and what is said."""
 
 import subprocess
 from pathlib import Path
@@ -27,7 +27,9 @@ def program_that_measures():
     return str(Path(find_switch()).with_name("brimful-tester"))
 
 
-@pytest.mark.parametrize(("first", "second"), [("packet", "packet"), ("packet", "xdp-generic"), ("xdp-generic", "packet")])
+@pytest.mark.parametrize(
+    ("first", "second"), [("packet", "packet"), ("packet", "xdp-generic"), ("xdp-generic", "packet")]
+)
 def test_an_interface_is_a_port_of_one_switch(bed, tmp_path, first, second):
     beside = tmp_path / "beside"
     beside.mkdir()
@@ -62,7 +64,10 @@ def test_a_switch_and_a_tester_do_not_have_an_interface_together(bed, tmp_path):
         code, said = refused(bed, program_that_measures(), *ports)
         assert (code, said.partition(",")[0]) == (3, "interface `s3` is a port of brimful-switchd")
         found = subprocess.run(
-            bed.middle.command([program_that_measures(), "--list-back-ends", *ports]), capture_output=True, text=True, check=True
+            bed.middle.command([program_that_measures(), "--list-back-ends", *ports]),
+            capture_output=True,
+            text=True,
+            check=True,
         )
         assert "is a port of brimful-switchd" in found.stdout
     words = bed.middle.command([program_that_measures(), "--back-end=packet", *ports])

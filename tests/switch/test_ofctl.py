@@ -390,54 +390,6 @@ def test_a_socket_of_this_machine_is_listened_at(wire, tmp_path):
     assert not path.exists()
 
 
-def test_the_forms_that_ovs_ofctl_has_are_taken(ours, tmp_path):
-    """The switch after the command, by its socket or the name of a bridge; arguments in each order."""
-
-    def ofctl(*arguments):
-        words = ours.lab.command([find_switch(), "ofctl", *arguments])
-        done = subprocess.run(words, capture_output=True, text=True, timeout=LONGEST_S)
-        assert done.stderr.count("\n") <= 1, done.stderr
-        return done.returncode, done.stdout.splitlines() or done.stderr.strip()
-
-    flow = "priority=7,eth_type=0x800,actions=output:2"
-    assert ofctl("add-flow", SWITCH, "-O", "OpenFlow13", "ip,priority=7 actions=2") == (0, "")
-    assert ofctl("-O", "OpenFlow14", "dump-flows", "--no-names", SWITCH, "table=0,ip", "--no-stats") == (0, [flow])
-    assert ofctl("-OOpenFlow13", SWITCH, "dump-flows", "--no-stats", "table=0,arp") == (0, "")
-    rules = tmp_path / "rules.flows"
-    rules.write_text(f"{flow}\nin_port=tb,actions=drop\n")
-    # Signs are those of the first and the second.
-    assert ofctl("diff-flows", SWITCH, str(rules)) == (1, ["+in_port=2,actions=drop"])
-    assert ofctl("diff-flows", str(rules), SWITCH) == (1, ["-in_port=2,actions=drop"])
-    assert ofctl("diff-flows", str(rules), str(rules))[0] == 2
-    (_, ports) = ofctl("dump-ports-desc", SWITCH, "2")
-    assert [line.partition(":")[0] for line in ports] == ["port 2(tb)"]
-    assert len(ofctl("dump-ports-desc", SWITCH)[1]) == 2
-    assert ofctl("get-frags", SWITCH) == (0, ["normal"])
-    assert ofctl("set-frags", SWITCH, "drop") == (0, "")
-    assert ofctl("get-frags", SWITCH) == (0, ["drop"])
-    assert ofctl("set-frags", SWITCH, "normal") == (0, "")
-    code, said = ofctl("set-frags", SWITCH, "reassemble")
-    assert (code, "OpenFlow error 10/0" in said) == (3, True)
-    assert ofctl("probe", SWITCH) == (0, "")
-    for arguments, expected in [
-        (["dump-flows", "br0"], "unix:/run/openvswitch/br0.mgmt: No such file"),
-        (["snoop", "br0"], "unix:/run/openvswitch/br0.snoop: No such file"),
-        (["show", "/absent/s.mgmt"], "unix:/absent/s.mgmt: No such file"),
-    ]:
-        code, said = ofctl(*arguments)
-        assert (code, expected in said) == (3, True), said
-    for arguments, expected in [
-        (["benchmark", SWITCH, "1", "1"], "'benchmark'"),
-        (["dump-flows", "--sort=priority", SWITCH], "unexpected argument '--sort'"),
-        (["-O", "OpenFlow10", "show", SWITCH], "possible values: OpenFlow13, OpenFlow14"),
-        (["add-flow", SWITCH], "required arguments were not provided"),
-        (["show"], "required arguments were not provided"),
-        (["add-flow", SWITCH, "actions=learn(table=1,in_port=1)"], "is an extension of Open vSwitch's"),
-    ]:
-        code, said = ofctl(*arguments)
-        assert (code, expected in said) == (2, True), said
-
-
 def test_what_cannot_be_is_told_in_one_line(ours):
     code, said = ours.refused("add-flow", "in_port=1,actions=goto_table:0")
     assert (code, said) == (3, "brimful-switchd: the switch refuses: OpenFlow error 3/2 (INSTRUCTION_TABLE)")

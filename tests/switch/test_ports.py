@@ -169,6 +169,16 @@ def test_a_port_that_is_set_down_is_shown_so(bed, tmp_path):
         assert "port 2 (s2, down)" in run("status", "--control", own.control).output
 
 
+def test_a_renamed_interface_stays_the_port(bed, tmp_path):
+    with switch(bed, tmp_path, PLAIN) as own:
+        for words in (["down"], ["name", "renamed"]):
+            bed.ip(bed.middle, "link", "set", "s2", *words)
+        wait_until(lambda: not own.port(2)["has_link"], "no link")
+        bed.ip(bed.middle, "link", "set", "renamed", "up")
+        wait_until(lambda: own.port(2)["has_link"], "the link")
+        assert bed.talk("tcp", "4", "10.9.0.2", "10.9.0.1") == {"tcp": True}
+
+
 class Capture:
     """The blocks of a pcapng file."""
 

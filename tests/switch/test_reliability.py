@@ -43,6 +43,12 @@ for one in slow:
     one.sendall(b"GET")
 print(urllib.request.urlopen("http://127.0.0.1:9119/metrics", timeout=2).read().decode())
 """
+HANG_UP = """
+import socket
+with socket.create_server(("127.0.0.1", 6654)) as own:
+    for _ in range(4):
+        own.accept()[0].close()
+"""
 
 
 @pytest.fixture
@@ -304,3 +310,17 @@ def test_what_a_reload_cannot_change_is_said(lab, tmp_path):
         finally:
             os.kill(int(found.stdout), signal.SIGTERM)
         assert process.wait(timeout=PATIENCE_S) == 0
+
+
+def test_a_controller_that_hangs_up_at_once_is_said_to_do_so_once(lab, tmp_path):
+    log = tmp_path / "log"
+    words = lab.command([sys.executable, "-I", "-c", HANG_UP])
+    with (
+        log.open("w") as errors,
+        subprocess.Popen(words) as controller,
+        running(lab, tmp_path, "--controller=tcp:127.0.0.1:6654", stderr=errors),
+    ):
+        assert controller.wait(timeout=PATIENCE_S) == 0
+    said = log.read_text()
+    assert said.count("tcp:127.0.0.1:6654: the connection has ended") == 1
+    assert ": connected" not in said

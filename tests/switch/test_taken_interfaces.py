@@ -1,4 +1,4 @@
-"""Interfaces that another switch, a tester or a bridge has: what is refused and said, and that nothing of it stays."""
+"""Interfaces that another switch, a tester or a bridge has: what is refused, and what is said."""
 
 import subprocess
 from pathlib import Path

@@ -13,6 +13,7 @@ use brimful_netdev::{MonotonicTime, use_short_slices};
 use brimful_pipeline::{CounterBlock, CounterId};
 use thiserror::Error;
 
+use crate::closing::close_together;
 use crate::events::{PacketInEvent, PacketListeners};
 use crate::plane::{Plane, SharedPipeline};
 use crate::ports::{Input, Ports, SwitchPort};
@@ -26,7 +27,7 @@ const TICK: Duration = Duration::from_millis(100);
 /// How long threads may take to end before they are left. Those of the data plane send for some time what has arrived.
 const LONGEST_END: Duration = Duration::from_secs(1);
 /// How much longer that may take for each port: the kernel closes one socket after the other.
-pub const LONGEST_CLOSE: Duration = Duration::from_millis(50);
+const LONGEST_CLOSE: Duration = Duration::from_millis(50);
 
 /// A logical switch, on its control thread.
 pub struct Switch {
@@ -327,7 +328,9 @@ fn run(seat: &Seat, asked: &Receiver<Request>, stops: &AtomicBool) {
         }
     }
     if let Ok(mut guard) = seat.switch.lock() {
+        let ports = guard.as_ref().map(|switch| switch.ports.all());
         *guard = None;
+        close_together(ports.into_iter().flatten());
     }
 }
 

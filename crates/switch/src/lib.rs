@@ -10,6 +10,7 @@ pub mod capture;
 mod change;
 pub mod channel;
 mod check;
+mod closing;
 pub mod compiled;
 pub mod control;
 pub mod counts;

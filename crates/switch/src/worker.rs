@@ -12,6 +12,7 @@ use brimful_netdev::{MonotonicTime, Offload, times_displaced, use_short_slices, 
 use brimful_pipeline::{Outputs, PacketIn, Passage};
 
 use crate::batch::Batch;
+use crate::closing::close_together;
 use crate::counts::{Reason, Way};
 use crate::events::PacketListeners;
 use crate::mirror::Mirrored;
@@ -182,6 +183,7 @@ impl Worker {
             }
         }
         self.finish(&mut buffer, &view, &mut outbox);
+        close_together(std::mem::take(&mut self.inputs));
     }
 
     /// Takes over ports that have come, lets go of those that have gone, and of what is known of the others.

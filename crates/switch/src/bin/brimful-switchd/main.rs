@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use brimful_switch::control::{Handles, LONGEST_CLOSE};
+use brimful_switch::control::Handles;
 use brimful_switch::daemon::{self, Signals};
 use brimful_switch::files::read_text;
 use brimful_switch::ofctl::{self, Ofctl, OfctlError, Outcome};
@@ -37,8 +37,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// For how long the memory of entries that are gone is kept: a controller that begins anew deletes all and adds them again.
 const KEEPS_MEMORY: Duration = Duration::from_secs(10);
 
-/// How long everything but the closing of ports may take to end after a signal, and how often is looked whether one has
-/// come.
+/// How long everything may take to end after a signal, and how often is looked whether one has come.
 const LONGEST_END: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -160,12 +159,7 @@ fn run(settings: Settings, file: Option<&Path>) -> Result<(), String> {
     ] {
         signal_hook::flag::register(signal, Arc::clone(flag)).map_err(|error| error.to_string())?;
     }
-    let ports = settings
-        .switches
-        .iter()
-        .map(|switch| switch.ports.len() as u32)
-        .sum::<u32>();
-    end_in_time(&signals.ends, LONGEST_END + LONGEST_CLOSE * ports)?;
+    end_in_time(&signals.ends)?;
     let names: Vec<_> = settings.switches.iter().map(|switch| switch.name.clone()).collect();
     let ready = || {
         // There may be no reader.
@@ -215,14 +209,14 @@ fn take_all_descriptors() {
 }
 
 /// Ends the process some time after a signal has asked for it: a thread that is stuck must not keep it.
-fn end_in_time(ends: &Arc<AtomicBool>, longest: Duration) -> Result<(), String> {
+fn end_in_time(ends: &Arc<AtomicBool>) -> Result<(), String> {
     let ends = Arc::clone(ends);
     let thread = thread::Builder::new().name("end".to_owned());
     let watched = thread.spawn(move || {
         while !ends.load(Relaxed) {
             thread::sleep(LOOK);
         }
-        thread::sleep(longest);
+        thread::sleep(LONGEST_END);
         fail(
             EXIT_FAILED,
             "a part of the switch did not end in time: the process was ended",

@@ -14,7 +14,7 @@ from brimful.loss.verification import verify_loss
 from brimful.measurers.base import InvalidTrialError, TrialOutput
 from brimful.measurers.simulated import SimulatedMeasurer
 from brimful.policies import Policies
-from brimful.records import LossPlan, Trial, read_run, stated
+from brimful.records import Loss, LossPlan, Trial, read_run, stated
 from brimful.report import rendering
 from brimful.report.blocks import Table
 from brimful.report.loss import model
@@ -125,6 +125,15 @@ def test_what_was_changed_is_found(tmp_path):
     assert "is recorded as" in verify_loss(changed).findings[-1]
     fewer = msgspec.structs.replace(file, trials=file.trials[:-1])
     assert any("has no trial at" in text for text in verify_loss(fewer).findings)
+
+
+def test_records_from_before_repeats_were_stated_hold(tmp_path):
+    file = invented_run(tmp_path)
+    new = {"typical": None, "typical_low": None, "typical_high": None, "limit": None}
+    before = [msgspec.structs.replace(one, **new) if isinstance(one, Loss) else one for one in file.others]
+    assert verify_loss(msgspec.structs.replace(file, others=before)).findings == []
+    before[0] = msgspec.structs.replace(before[0], lost=before[0].lost + 1)
+    assert "is recorded as" in verify_loss(msgspec.structs.replace(file, others=before)).findings[-1]
 
 
 class Stopped:

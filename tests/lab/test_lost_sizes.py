@@ -99,10 +99,10 @@ def test_a_search_at_that_size_finds_no_throughput_and_says_why(tmp_path):
 @pytest.mark.slow
 def test_a_suite_measures_the_other_sizes(tmp_path):
     device = f"lab:program,run={program(tmp_path, 0, 1517)}"
-    options = ("--quick", "--sizes", "64,1518", "--tests", "throughput,latency,loss", "--max-load", "1kpps")
+    options = ("--quick", "--sizes", "64,1518", "--tests", "throughput,latency", "--max-load", "1kpps")
     done = brimful("rfc2544", "-m", device, *options, "--out", "s", "--json", cwd=tmp_path, check=0)
     found = {(one["size"], one["test"]): one for one in json.loads(done.stdout)["tests"]}
     assert found["64", "throughput"]["value"] > 0
-    assert (found["1518", "throughput"]["value"], found["1518", "loss"]["value"]) == (0, 1)
+    assert found["1518", "throughput"]["value"] == 0
     assert found["1518", "latency"]["text"] == "frames of this size do not pass"
     assert {one["end"] for one in found.values()} == {"done"}

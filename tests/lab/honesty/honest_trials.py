@@ -60,14 +60,18 @@ def kept_processors(lab):
 
 @contextlib.contextmanager
 def hogs(processors):
-    """Keep processors busy with several programs each."""
-    command = [sys.executable, "-I", "-S", "-c", "while True: pass"]
+    """Keep processors busy with several programs each, all of which run."""
+    command = [sys.executable, "-I", "-S", "-c", "print(flush=True)\nwhile True: pass"]
     running = [
-        subprocess.Popen(["taskset", "-c", str(processor), *command]) for processor in processors for _ in range(HOGS)
+        subprocess.Popen(["taskset", "-c", str(processor), *command], stdout=subprocess.PIPE)
+        for processor in processors
+        for _ in range(HOGS)
     ]
     try:
+        for hog in running:
+            hog.stdout.readline()
         yield
     finally:
         for hog in running:
             hog.kill()
-            hog.wait()
+            hog.communicate()

@@ -324,11 +324,12 @@ def test_a_device_may_be_reset_at_a_smaller_load(tmp_path):
             return super().measure(load, duration_s)
 
     mark = tmp_path / "mark"
-    asked = request(reset_command=f"touch {mark}", duration_s=0.05)
+    # The spoiled trial ends long before its reset is due, also on a busy machine: no mark of it is left.
+    asked = request(reset_command=f"touch {mark}", duration_s=1.0)
     asked = msgspec.structs.replace(asked, search=msgspec.structs.replace(asked.search, on_invalid="fail"))
     done = run_recovery(asked, Slow(mark), out=tmp_path / "run")
     assert done.outcome.end.reason == "done"
     file = read_run(done.path)
     assert file.max_load == 0.75e6
-    assert done.outcome.recoveries[0].low_s == pytest.approx(0.005, abs=3e-6)
+    assert done.outcome.recoveries[0].low_s == pytest.approx(0.1, abs=3e-6)
     assert verify_recovery(file).findings == []

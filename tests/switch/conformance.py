@@ -25,6 +25,9 @@ QUIET_S = 0.02
 LOAD_S = 2
 RANDOM_LOAD_S = 8
 """Loads of random addresses are 5 % above what is expected of them, which leaves chance half of the tolerance."""
+HELD_UP = 0.02
+"""Share of a load's time that its sender and the switch may wait for a processor before it is played again."""
+ATTEMPTS = 5
 ETH_P_ALL, SOL_PACKET, PACKET_AUXDATA, PACKET_OUTGOING = 3, 263, 8, 4
 SO_RCVBUFFORCE, RECEIVE_BYTES = 33, 64 << 20
 VLAN_VALID, TPID_VALID = 1 << 4, 1 << 6
@@ -42,6 +45,10 @@ class Failed(Exception):
 
 def padded(frame):
     return frame.ljust(SHORTEST_FRAME_LEN, b"\0")
+
+
+class HeldUp(Failed):
+    """A load that is not as it should be was held up."""
 
 
 class Wire:
@@ -228,7 +235,21 @@ class Bench:
         self.process.terminate()
         self.process.wait(timeout=20)
 
+    def waited_s(self):
+        """Give how long this process and the threads of the switch have waited for a processor."""
+        tasks = [Path("/proc/self"), *Path(f"/proc/{self.process.pid}/task").iterdir()]
+        return sum(int((task / "schedstat").read_text().split()[1]) for task in tasks) / 1e9
+
     def play(self, case):
+        """Play a case; again where other processes spoilt its load."""
+        for attempt in range(ATTEMPTS):
+            try:
+                return self.attempt(case)
+            except HeldUp:
+                if attempt == ATTEMPTS - 1:
+                    raise
+
+    def attempt(self, case):
         self.controller.clear()
         for message in case["messages"]:
             whole = bytes.fromhex(message["hex"])
@@ -307,8 +328,10 @@ class Bench:
         template, rate = bytes.fromhex(ingress["hex"]), ingress["packets_per_s"] * factor
         before = {port: self.wires[port].received_bytes() for port in (2, 3)}
         counts = collections.Counter()
+        waited_s, late_s = self.waited_s(), 0.0
         begun, sent = time.monotonic(), 0
         while (passed := time.monotonic() - begun) < seconds:
+            late_s = max(late_s, passed - sent / rate)
             while sent < passed * rate:
                 self.wires[1].send(randomised(template, text) if ingress["randomised"] else template)
                 sent += 1
@@ -316,6 +339,7 @@ class Bench:
             time.sleep(0.0005)
         time.sleep(0.2)
         self.wires[2].count_dscp(counts)
+        held_up_s = max(late_s, self.waited_s() - waited_s)
         for wanted in step["throughput"]:
             fields = [field["OXMTlv"] for field in wanted["OFPMatch"]["oxm_fields"]]
             fields = {field["field"]: field["value"] for field in fields}
@@ -327,7 +351,10 @@ class Bench:
             kbps = wanted["kbps"] * factor if "kbps" in wanted else wanted["pktps"] * len(template) * 8 / 1000
             found = bits / 1000 / seconds
             if abs(found - kbps) > kbps * 0.1:
-                raise Failed(f"port {port} sent {found:.0f} kbit/s instead of {kbps:.0f} of {fields}")
+                text = (
+                    f"port {port} sent {found:.0f} kbit/s instead of {kbps:.0f} of {fields}, held up {held_up_s:.2f} s"
+                )
+                raise (HeldUp if held_up_s > HELD_UP * seconds else Failed)(text)
 
 
 def randomised(frame, text):

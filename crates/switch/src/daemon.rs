@@ -97,6 +97,9 @@ pub fn run(
             telemetry.write_when_due(&handles);
         }
     }
+    if let Some(telemetry) = &mut telemetry {
+        telemetry.finish(&handles);
+    }
     parts.stop()?;
     drop(control);
     Ok(())

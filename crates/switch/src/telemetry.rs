@@ -1,12 +1,17 @@
 //! Counters of ports as a table that `brimful discards ingest` reads: a row for each port and direction, every 10 s.
+//!
+//! A port's first rows have the moment at which it came, and counted nothing: so its first interval has a known length.
+//! The last rows have the moment at which the process ends.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use brimful_netdev::MonotonicTime;
 
 use crate::control::Handles;
 use crate::notice::say;
@@ -53,7 +58,7 @@ impl Telemetry {
     /// When it cannot be written.
     pub fn open(directory: &Path) -> io::Result<Self> {
         fs::create_dir_all(directory)?;
-        let now_s = unix_time_s();
+        let now_s = since_epoch().as_secs();
         let path = directory.join(format!("switchd-{now_s}-{}.csv", std::process::id()));
         let mut file = OpenOptions::new().create_new(true).append(true).open(&path)?;
         writeln!(file, "{HEADER}")?;
@@ -72,12 +77,20 @@ impl Telemetry {
     /// Writes rows, if it is time for them. Where they cannot be written, which is said once, they wait: a full disk is no
     /// reason to stop forwarding.
     pub fn write_when_due(&mut self, handles: &Handles) {
-        let now_s = unix_time_s();
+        let now_s = since_epoch().as_secs();
         if now_s < self.due_s {
             return;
         }
         self.due_s = now_s / INTERVAL_S * INTERVAL_S + INTERVAL_S;
-        let end_s = self.due_s - INTERVAL_S;
+        self.write_until(Duration::from_secs(self.due_s - INTERVAL_S), handles);
+    }
+
+    /// Writes what was counted since the last rows, as the process ends.
+    pub fn finish(&mut self, handles: &Handles) {
+        self.write_until(since_epoch(), handles);
+    }
+
+    fn write_until(&mut self, end: Duration, handles: &Handles) {
         let before = std::mem::take(&mut self.before);
         for name in handles.keys() {
             // A switch that has ended has nothing more to say.
@@ -88,19 +101,14 @@ impl Telemetry {
             };
             for (number, made_at, port, ways) in samples {
                 for (direction, now) in ways {
-                    // A port that has come anew has counted nothing before.
                     let key = (name.clone(), number, made_at, direction);
-                    let before = before.get(&key).copied().unwrap_or_default();
+                    // A port that has come anew has counted nothing before.
+                    let before = before.get(&key).copied().unwrap_or_else(|| {
+                        self.add_row(came_at(made_at), name, &port, direction, Row::default());
+                        Row::default()
+                    });
                     self.before.insert(key, now);
-                    let Row {
-                        octets,
-                        packets,
-                        discards,
-                    } = now.since(before);
-                    let _ = writeln!(
-                        self.waiting,
-                        "{end_s},{name},{port},{direction},{octets},{packets},{discards}"
-                    );
+                    self.add_row(end, name, &port, direction, now.since(before));
                 }
             }
         }
@@ -111,6 +119,19 @@ impl Telemetry {
             _ => {}
         }
         self.has_failed = done.is_err();
+    }
+
+    fn add_row(&mut self, end: Duration, switch: &str, port: &str, direction: &str, row: Row) {
+        let Row {
+            octets,
+            packets,
+            discards,
+        } = row;
+        let end = Seconds(end);
+        let _ = writeln!(
+            self.waiting,
+            "{end},{switch},{port},{direction},{octets},{packets},{discards}"
+        );
     }
 
     /// Writes what waits: all of it or, where that fails, nothing.
@@ -160,10 +181,26 @@ fn sample(port: &SwitchPort) -> Sample {
     (port.number, port.made_at, port.name.clone(), ways)
 }
 
-fn unix_time_s() -> u64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs())
+/// Whole seconds as such, others with milliseconds.
+struct Seconds(Duration);
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}", self.0.as_secs())?;
+        match self.0.subsec_millis() {
+            0 => Ok(()),
+            milliseconds => write!(formatter, ".{milliseconds:03}"),
+        }
+    }
+}
+
+fn since_epoch() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+/// When a port was made, by the clock of the wall.
+fn came_at(made_at: u64) -> Duration {
+    since_epoch().saturating_sub(Duration::from_nanos(MonotonicTime::now().0.saturating_sub(made_at)))
 }
 
 #[cfg(test)]

@@ -23,8 +23,10 @@ PATIENCE_S = 2.0
 QUIET_S = 0.02
 """How long nothing has to come where nothing should."""
 LOAD_S = 2
-RANDOM_LOAD_S = 8
-"""Loads of random addresses are 5 % above what is expected of them, which leaves chance half of the tolerance."""
+RANDOM_FACTOR = 40
+"""Loads of random addresses are 5 % above what is expected of them, which leaves chance half of the tolerance: there
+are as many times more frames.
+"""
 HELD_UP = 0.02
 """Share of a load's time that its sender and the switch may wait for a processor before it is played again."""
 ATTEMPTS = 5
@@ -322,15 +324,15 @@ class Bench:
         raise Failed(f"table {number} counts {now} after {(lookups, matches)}")
 
     def check_load(self, step):
-        """Frames leave at the rates that the case has; a group gets ten times the load, so that chance matters less."""
+        """Frames leave at the rates that the case has; a group gets more, so that chance matters less."""
         ingress, text = step["ingress"], json.dumps(step["ingress"]["text"])
-        factor, seconds = (10, RANDOM_LOAD_S) if ingress["randomised"] else (1, LOAD_S)
+        factor = RANDOM_FACTOR if ingress["randomised"] else 1
         template, rate = bytes.fromhex(ingress["hex"]), ingress["packets_per_s"] * factor
         before = {port: self.wires[port].received_bytes() for port in (2, 3)}
         counts = collections.Counter()
         waited_s, late_s = self.waited_s(), 0.0
         begun, sent = time.monotonic(), 0
-        while (passed := time.monotonic() - begun) < seconds:
+        while (passed := time.monotonic() - begun) < LOAD_S:
             late_s = max(late_s, passed - sent / rate)
             while sent < passed * rate:
                 self.wires[1].send(randomised(template, text) if ingress["randomised"] else template)
@@ -349,12 +351,12 @@ class Bench:
             else:
                 bits = (self.wires[port].received_bytes() - before[port]) * 8
             kbps = wanted["kbps"] * factor if "kbps" in wanted else wanted["pktps"] * len(template) * 8 / 1000
-            found = bits / 1000 / seconds
+            found = bits / 1000 / LOAD_S
             if abs(found - kbps) > kbps * 0.1:
                 text = (
                     f"port {port} sent {found:.0f} kbit/s instead of {kbps:.0f} of {fields}, held up {held_up_s:.2f} s"
                 )
-                raise (HeldUp if held_up_s > HELD_UP * seconds else Failed)(text)
+                raise (HeldUp if held_up_s > HELD_UP * LOAD_S else Failed)(text)
 
 
 def randomised(frame, text):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections import Counter
+from collections import defaultdict
 from pathlib import Path
 
 import msgspec
@@ -51,13 +51,15 @@ class Adding:
         """
         id, is_new = self._run(run)
         points = [(self._series_of(point), point) for point in map(self._anchored, run.points)]
-        there = Counter[_Same]() if is_new else self._there(id, {series for series, _ in points})
-        repeats = Counter(series for series, _ in there.elements())
+        there = {} if is_new else self._there(id, {series for series, _ in points})
+        repeats: defaultdict[int, int] = defaultdict(int)
+        for (series, _), count in there.items():
+            repeats[series] += count
         rows = []
         for series, point in points:
             # A ratio that is chained is another number once its anchor was measured again.
             same = (series, None) if point.anchor is not None else (series, (point.value, point.problem))
-            if there[same] > 0:
+            if there.get(same, 0) > 0:
                 there[same] -= 1
                 continue
             rows.append((series, id, repeats[series], point.value, point.error, point.problem))
@@ -78,9 +80,9 @@ class Adding:
             return made.lastrowid, True
         return self._number("SELECT id FROM run WHERE source = ?", run.source), False
 
-    def _there(self, run: int, all_series: set[int]) -> Counter[_Same]:
+    def _there(self, run: int, all_series: set[int]) -> dict[_Same, int]:
         """Give what is there of a run, and how often."""
-        found = Counter[_Same]()
+        found: defaultdict[_Same, int] = defaultdict(int)
         for series in all_series:
             for value, problem in self._connection.execute(_THERE, (series, run)):
                 found[(series, None) if series in self._anchors.series else (series, (value, problem))] += 1

@@ -2,6 +2,7 @@
 
 import signal
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,8 @@ REAL_TIME = (
     *("switch/test_busy_controllers.py", "switch/test_conformance.py", "switch/test_queues.py"),
 )
 """Tests that measure machines, networks and disks: `make test` runs them apart, two at a time."""
+SLOW_AS = 50
+"""How many others a test that is marked `slow` takes as long as."""
 
 
 def pytest_configure(config):
@@ -36,10 +39,13 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
-    """Mark what another test beside it would disturb."""
+    """Mark what another test beside it would disturb; begin with the files that take longest."""
+    taken = Counter()
     for item in items:
+        taken[item.path] += 1 if item.get_closest_marker("slow") is None else SLOW_AS
         if any(item.path.is_relative_to(TESTS / place) for place in REAL_TIME):
             item.add_marker(pytest.mark.real_time)
+    items.sort(key=lambda item: -taken[item.path])
 
 
 @pytest.fixture

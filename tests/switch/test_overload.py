@@ -24,11 +24,12 @@ speed_bps = 1_000_000
 id = 0
 max_rate = 1000
 """
-FLOOD = """
+FRAMES = 12_000
+FLOOD = f"""
 import socket
 port = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
 port.bind(("tb", 0))
-for number in range(12000):
+for number in range({FRAMES}):
     port.send(bytes(12) + b"\\x88\\xb5" + bytes(1400))
 """
 
@@ -59,6 +60,12 @@ def test_telemetry_and_report_tell_of_an_overload(tmp_path):
     lossy = [row for row in rows if row["direction"] == "tx" and int(row["discards"]) > 0]
     assert sum(int(row["discards"]) for row in lossy) > 1000
     assert {row["device"] for row in rows} == {"edge-1"}
+    # Nothing lies outside of the intervals: they begin with the port and end with the process.
+    received = [row for row in rows if row["direction"] == "rx"]
+    assert sum(int(row["packets"]) + int(row["discards"]) for row in received) == FRAMES
+    assert float(received[0]["timestamp"]) <= begin
+    assert float(received[-1]["timestamp"]) > end
+    assert received[0]["packets"] == "0"
     for row in lossy:
         assert begin <= float(row["timestamp"]) <= end + 10
     store = tmp_path / "store"

@@ -10,8 +10,9 @@ import time
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import duckdb
 import ibis
@@ -31,6 +32,8 @@ Question = Callable[[Table, Table], Table]
 
 Follow = Callable[[Table], Table]
 """From the answer to a question to that to another one."""
+
+Answer = TypeVar("Answer")
 
 COLUMNS = {"samples": schema.SAMPLES, "tests": schema.TESTS}
 """Of the tables; with them come ``site`` and ``day``."""
@@ -69,6 +72,15 @@ class Engine(ABC):
             When it cannot be computed.
         """
 
+    def prepared(self, expression: Table) -> Callable[[], pa.Table]:
+        """Give what computes an expression, as often as it is called, of what its tables hold then."""
+        return lambda: self.rows(expression)
+
+    def keeper(self, expression: Table) -> Callable[[], AbstractContextManager[Table]]:
+        """Give what computes an expression and keeps the answer as a table, as often as it is called."""
+        keep: Callable[[], AbstractContextManager[Table]] = expression.cache
+        return keep
+
     def table(self, rows: pa.Table) -> Table:
         """Give rows from elsewhere (capacities, say) as a table that expressions can use."""
         return ibis.memtable(rows)
@@ -83,8 +95,9 @@ class Engine(ABC):
 
     def each_site(self, question: Question, sites: Sequence[str] = ()) -> Iterator[pa.Table]:
         """Compute a question for each of some sites, or of all."""
-        for samples, tests in self.parts(sites):
-            yield self.rows(question(samples, tests))
+        answer = _Once(lambda *tables: self.prepared(question(*tables)))
+        for tables in self.parts(sites):
+            yield answer.of(*tables)
 
     def per_site(self, question: Question, sites: Sequence[str] = ()) -> pa.Table:
         """Compute a question for some sites, or for all, in one table."""
@@ -94,12 +107,27 @@ class Engine(ABC):
         self, subject: Question, questions: Sequence[Follow], sites: Sequence[str] = ()
     ) -> list[pa.Table]:
         """Compute questions about one table, which is computed once for each of some sites, or for all."""
+        keep = _Once(lambda *tables: self.keeper(subject(*tables)))
+        asked = [_Once(lambda kept, question=question: self.prepared(question(kept))) for question in questions]
         answers: list[list[pa.Table]] = [[] for _ in questions]
-        for samples, tests in self.parts(sites):
-            with subject(samples, tests).cache() as kept:
-                for question, answer in zip(questions, answers, strict=True):
-                    answer.append(self.rows(question(kept)))
-        return [pa.concat_tables(answer) for answer in answers]
+        for tables in self.parts(sites):
+            with keep.of(*tables) as kept:
+                for answer, found in zip(asked, answers, strict=True):
+                    found.append(answer.of(kept))
+        return [pa.concat_tables(found) for found in answers]
+
+
+class _Once(Generic[Answer]):
+    """Prepares an answer once for all tables that are the same but for their rows: most of a question's time."""
+
+    def __init__(self, prepare: Callable[..., Callable[[], Answer]]) -> None:
+        self._prepare = prepare
+        self._tables: tuple[Table, ...] = ()
+
+    def of(self, *tables: Table) -> Answer:
+        if len(tables) != len(self._tables) or any(a is not b for a, b in zip(tables, self._tables, strict=True)):
+            self._tables, self._answer = tables, self._prepare(*tables)
+        return self._answer()
 
 
 class _StoreEngine(Engine):
@@ -141,19 +169,45 @@ class DuckDB(_StoreEngine):
         settings: dict[str, object] = {"memory_limit": memory_limit, "temp_directory": str(spill)}
         if threads is not None:
             settings["threads"] = threads
-        try:
+        with self._in_words():
             self.backend = ibis.duckdb.connect(**settings, preserve_insertion_order=False)
             # Bars are for programs to draw.
             self.backend.settings["enable_progress_bar"] = False
-        except duckdb.Error as error:
-            raise self._failed("DuckDB", error) from error
+        self._queries: dict[tuple[str, str], str] = {}
+        self._by_name: dict[str, Table] = {}
 
     def rows(self, expression: Table) -> pa.Table:
         """Compute an expression."""
-        try:
-            return self.backend.to_pyarrow(expression)
-        except duckdb.Error as error:
-            raise self._failed("DuckDB", error) from error
+        return self.prepared(expression)()
+
+    def prepared(self, expression: Table) -> Callable[[], pa.Table]:
+        """Give what computes an expression, which is compiled once."""
+        query, columns = self.backend.compile(expression), expression.schema().to_pyarrow()
+
+        def rows() -> pa.Table:
+            with self._in_words():
+                return self.backend.con.sql(query).to_arrow_table().cast(columns)
+
+        return rows
+
+    def keeper(self, expression: Table) -> Callable[[], AbstractContextManager[Table]]:
+        """Give what keeps an answer as a table, one at a time."""
+        query = self.backend.compile(expression)
+
+        @contextlib.contextmanager
+        def kept() -> Iterator[Table]:
+            try:
+                yield self._named("kept", "TABLE", query)
+            finally:
+                self.backend.con.execute("DROP TABLE IF EXISTS brimful_kept")
+
+        return kept
+
+    def table(self, rows: pa.Table) -> Table:
+        """Give rows from elsewhere as a table that expressions can use."""
+        name = f"brimful_{uuid.uuid4().hex}"
+        self.backend.con.register(name, rows)
+        return self.backend.table(name)
 
     def parts(self, sites: Sequence[str] = ()) -> Iterator[tuple[Table, Table]]:
         """Give one site after the other, so that memory does not grow with their number.
@@ -169,7 +223,7 @@ class DuckDB(_StoreEngine):
             message = f"{self.store.path}: there is no site {missing[0]}; there are: {', '.join(known) or 'none'}"
             raise UsageError(message)
         for site in sites or known:
-            yield self.samples(site), self.tests(site)
+            yield self._of_site("samples", site), self._of_site("tests", site)
         if not known:
             # An answer still has its columns.
             yield self.samples(), self.tests()
@@ -182,13 +236,33 @@ class DuckDB(_StoreEngine):
             view = f"brimful_{uuid.uuid4().hex}"
             self.backend.con.register(view, place.dataset(directory, no_rows(name).schema))
             return self.backend.table(view)
-        try:
+        with self._in_words():
             # Without autocast, or a site named 01 is the number 1.
             files = f"{self.store.path}/{directory}/**/*.parquet"
             table = self.backend.read_parquet(files, hive_partitioning=True, hive_types_autocast=False)
+        return table.mutate(day=table.day.cast("date"))
+
+    def _of_site(self, name: str, site: str) -> Table:
+        """Give the table of a site under a name that those of all sites have."""
+        if (name, site) not in self._queries:
+            self._queries[name, site] = self.backend.compile(self._table(name, site))
+        return self._named(name, "VIEW", self._queries[name, site])
+
+    def _named(self, name: str, kind: str, query: str) -> Table:
+        """Put what a query gives under a name; where it has the columns of what was there, that is the same table."""
+        with self._in_words():
+            self.backend.con.execute(f"CREATE OR REPLACE TEMPORARY {kind} brimful_{name} AS {query}")
+        table, before = self.backend.table(f"brimful_{name}"), self._by_name.get(name)
+        if before is None or before.schema() != table.schema():
+            self._by_name[name] = table
+        return self._by_name[name]
+
+    @contextlib.contextmanager
+    def _in_words(self) -> Iterator[None]:
+        try:
+            yield
         except duckdb.Error as error:
             raise self._failed("DuckDB", error) from error
-        return table.mutate(day=table.day.cast("date"))
 
 
 class Spark(_StoreEngine):

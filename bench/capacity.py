@@ -91,7 +91,7 @@ KINDS = {
     "capacity 99": Kind("found", (99, 99), limited(100)),
     "eviction, capacity 63": Kind("found", (63, 63), evicting(64), "ovs,ports=3"),
     "our switch, capacity 19": Kind("found", (19, 19), device="switch,ports=3,addresses=20"),
-    **{f"our switch, {rate} addresses/s": learning(rate) for rate in (300, 700, 1500, 3000, 6000)},
+    **{f"our switch, {rate} addresses/s": learning(rate) for rate in (100, 300, 700, 1500, 3000, 6000)},
     "ageing after 1 s": Kind("found", (0.9, 1.15), words("ip link set br0 type bridge ageing_time 100"), test="ageing"),
     "ageing after 2 s": Kind("found", (1.9, 2.15), words("ip link set br0 type bridge ageing_time 200"), test="ageing"),
     "no learning": Kind("found", (0, 0), words("bridge link set dev pb learning off")),

@@ -46,7 +46,7 @@ ELSEWHERE = {
     r"^\./t-rex|trex:": "needs a TRex server: tests/testers/test_trex.py has one that stands in",
     r"iocost apply|^sudo ": "changes a device or the kernel: tests/iocost/test_device.py",
     r"^gcloud": "needs an account",
-    r"--max-load 14.88Mpps": "needs ports of 10 Gbit/s: tests/burst/test_burst_run.py",
+    r"--max-load (14.88Mpps|10Gbps)": "needs ports of 10 Gbit/s: tests/burst/test_burst_run.py",
     r"--wire own-delay": "needs a whole run before it: tests/delay/test_delay_command.py",
     r"cmd:bench/tester|--variant old='ssh": "needs builds of its own: tests/paired/test_how_to_compare.py",
     r"clean 3f09ab|switchd \.\.\.": "has a name that stands for another",

@@ -19,6 +19,7 @@ from brimful.errors import MeasureError, one_line
 from brimful.machine.watch import Watch
 from brimful.measurers.base import (
     COUNTED_AS_LOSS,
+    Comparing,
     InvalidTrialError,
     Measurer,
     TrialFailedError,
@@ -27,10 +28,14 @@ from brimful.measurers.base import (
     with_intended,
 )
 from brimful.policies import FailurePolicy, Policies
-from brimful.records import End, Goal, Record, Trial, Warning
+from brimful.records import NOTHING_PASSES, End, Goal, Record, Trial, Warning
 
 DONE, INTERRUPTED, FAILED, TIME_BUDGET = "done", "interrupted", "measurement-failed", "time-budget"
 """Why a session ended: `End.reason`."""
+DEAD_DIRECTION_CHECK = "dead-direction check"
+"""Why a trial that shows whether anything passes at a small load is not counted, as the record says it."""
+CHECK_UNITS = 100
+"""This number of units distinguishes a dead path from one that loses some."""
 _T = TypeVar("_T")
 
 
@@ -314,6 +319,18 @@ def spoiled_warnings(trials: Sequence[Trial], one: str, *, but: Sequence[str] = 
     if not spoiled:
         return []
     return [Warning(code="invalid-trials", text=f"{spoiled} of {len(trials)} {one}s were invalid and not counted")]
+
+
+def nothing_passes(measurer: Measurer, said: str) -> Warning | None:
+    """Say that no frame of this size passes, of which ``said`` is what was seen; none: those of others may not either.
+
+    The trials that look for a size that passes are of no record.
+    """
+    size = measurer.passing_size() if isinstance(measurer, Comparing) else None
+    if size is None:
+        return None
+    text = f"frames of this size do not pass: {said}, while frames of {size} bytes come through"
+    return Warning(code=NOTHING_PASSES, text=text)
 
 
 def repeat_as_allowed(attempt: Callable[[], Attempt]) -> Trial:

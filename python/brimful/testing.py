@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from brimful.errors import UsageError
-from brimful.records import Ratio, read_run
+from brimful.records import NOTHING_PASSES, Ratio, read_run
 from brimful.run_index import RECORD_NAME
 
 if TYPE_CHECKING:
@@ -121,13 +121,17 @@ def regressions(result: ComparisonResult) -> list[str]:
     if not result.ratios:
         return [f"nothing is known, as no device was compared: {result.end.text or result.end.reason}"]
     slower = [
-        f"{ratio.device} is slower: it has {ratio.ratio:.4g} times the throughput of the first{_interval(ratio)}"
+        f"{ratio.device} passes no frame of this size, and the first does"
+        if ratio.by == NOTHING_PASSES
+        else f"{ratio.device} is slower: it has {ratio.ratio:.4g} times the throughput of the first{_interval(ratio)}"
         for ratio in result.ratios
         if ratio.verdict == "regression"
     ]
     lossy = [f"{losses.device} loses units more often" for losses in result.losses if losses.verdict == "regression"]
     may_be_slower = [
-        f"{ratio.device} may be slower: {_OPEN[ratio.verdict]}{_interval(ratio)}"
+        f"{ratio.device} and the first pass no frame of this size"
+        if ratio.by == NOTHING_PASSES
+        else f"{ratio.device} may be slower: {_OPEN[ratio.verdict]}{_interval(ratio)}"
         for ratio in result.ratios
         if ratio.verdict in _OPEN
     ]

@@ -13,7 +13,7 @@ from brimful.measurers.base import InvalidTrialError, TrialOutput
 from brimful.records import Bisected, Build, Trial, Visit, read_run
 from brimful.report import rendering
 from brimful.report.bisection import model
-from building import Builds, bisect, invented_run, levels
+from building import Builds, Instance, bisect, invented_run, levels
 from support import brimful
 
 
@@ -63,6 +63,17 @@ def test_broken_builds_are_skipped_and_the_answer_is_a_range(tmp_path):
     failures = {build.build: build.failure for build in done.outcome.builds if build.failure}
     assert "it does not forward" in failures[7]
     assert "failed with exit code 2" in failures[6]
+
+
+def test_a_build_that_drops_all_frames_of_this_size_is_left_to_git(tmp_path, monkeypatch):
+    monkeypatch.setattr(Instance, "passing_size", lambda self: 64, raising=False)
+    end = bisect(tmp_path, Builds(levels(9), broken=[8]), 9).outcome.end
+    assert end.reason == "measurement-failed"
+    assert end.text.startswith(
+        "the bad build v8: frames of this size do not pass: it does not forward: nothing arrived"
+    )
+    assert "while frames of 64 bytes come through" in end.text
+    assert "`git bisect run`" in end.text
 
 
 def test_a_load_that_the_tester_cannot_offer_breaks_no_build(tmp_path):

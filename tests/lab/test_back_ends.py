@@ -63,7 +63,7 @@ def test_the_fastest_way_that_fits_is_taken(own_interfaces, arguments, back_end)
 def test_a_way_that_does_not_fit_is_refused_with_a_remedy(own_interfaces):
     with open_lab("wire") as lab:
         command = lab.command(
-            [tester.tester_program(), *lab.tester_arguments(), "--back-end=xdp-native", "--frame-size=9000"]
+            [tester.tester_program(), *lab.tester_arguments(), "--back-end=xdp-native", "--frame-size=9216"]
         )
         finished = subprocess.run(command, input="", capture_output=True, text=True)
     assert finished.returncode == 3

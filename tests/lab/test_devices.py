@@ -53,7 +53,7 @@ for number in range(int(sys.argv[1])):
 """
 
 
-@pytest.mark.parametrize("frame_size", [1519, 9000])
+@pytest.mark.parametrize("frame_size", [1519, 9216])
 @pytest.mark.parametrize("device", ["wire", "bridge", "router", "ovs", "testpmd", "switch", "crossbar"])
 def test_long_frames_come_through(own_interfaces, device, frame_size):
     arguments = [f"--frame-size={frame_size}"]
@@ -85,7 +85,7 @@ def test_links_take_longer_frames_only_where_those_are_sent(own_interfaces, argu
         ("router", ["--vlan=5"], "lab:router has no VLAN interfaces"),
         ("router,work=0", ["--vlan=5"], "lab:router has no VLAN interfaces"),
         ("bridge", ["--nope"], "'--nope'"),
-        ("bridge", ["--frame-size=9001"], "give --frame-size 9000"),
+        ("bridge", ["--frame-size=9217"], "give --frame-size 9216"),
     ],
 )
 def test_frames_that_a_lab_cannot_take_are_refused_before_it_is_made(state_directory, device, arguments, message):

@@ -237,7 +237,7 @@ def test_tester_arguments(own_interfaces):
             "there is no device 'hub': use one of bridge, router, xdp, ovs, testpmd, switch, program, crossbar, wire",
         ),
         ({"device": Device.ROUTER, "ip": 5}, "ip is 5: use 4 or 6"),
-        ({"device": "bridge", "mtu": 9001}, "mtu is 9001: use 1500 to 9000"),
+        ({"device": "bridge", "mtu": 9217}, "mtu is 9217: use 1500 to 9216"),
         ({"device": "bridge", "work": 100001}, "work is 100001: use 0 to 100000"),
         ({"device": "bridge,work=-1"}, "work is -1: use 0 to 100000"),
         ({"device": "xdp,work=100001"}, "work is 100001: use 0 to 100000"),

@@ -74,7 +74,7 @@ def test_clean_never_ends_a_process_that_is_not_a_keeper(disguise):
 def test_run_passes_the_command_and_its_exit_code(own_interfaces):
     assert run("run", "wire", "--", *PYTHON, "-c", "raise SystemExit(7)").exit_code == 7
     assert run("run", "wire", "ip", "link", "show", "ta").exit_code == 0
-    assert run("run", "--mtu", "9000", "wire", "sh", "-c", "ip link show ta | grep 'mtu 9000'").exit_code == 0
+    assert run("run", "--mtu", "9216", "wire", "sh", "-c", "ip link show ta | grep 'mtu 9216'").exit_code == 0
     assert run("run", "wire", "--", "sh", "-c", "kill -9 $$").exit_code == 137
     assert state.read_all() == []
 

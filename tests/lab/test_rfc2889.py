@@ -70,8 +70,8 @@ def bridge():
 
 @pytest.mark.parametrize("test", ["broadcast", "caching"])
 def test_jumbo_frames_are_tested_like_others(tmp_path, test):
-    lab = open_lab("bridge,ports=3,work=0", mtu=8982)
-    found = measure(lab, test, tmp_path / "r", limit(5), frame_size=9000)
+    lab = open_lab("bridge,ports=3,work=0", mtu=9198)
+    found = measure(lab, test, tmp_path / "r", limit(5), frame_size=9216)
     if test == "caching":
         assert found["sequential"].value == 4
     else:

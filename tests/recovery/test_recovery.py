@@ -199,11 +199,13 @@ def test_a_reset_is_timed_only_where_loads_are_rates_of_frames(tmp_path):
 
     with pytest.raises(UsageError, match="frames lost are no time where loads are in %"):
         run_recovery(request(reset_command="true"), InPercent(tmp_path / "mark"), out=tmp_path / "run")
+    with pytest.raises(UsageError, match="--reset-command: is empty"):
+        run_recovery(request(reset_command=" "), Resettable(tmp_path / "mark"), out=tmp_path / "run")
 
 
 def test_a_reset_command_that_fails_ends_the_run(tmp_path):
     mark = tmp_path / "mark"
-    command = f"touch {mark}; echo no such device >&2; exit 3"
+    command = f"touch {mark}; echo no such device >&2; exit 3 # it's one quote, which a shell may have"
     done = run_recovery(request(reset_command=command), Resettable(mark), out=tmp_path / "run")
     assert done.outcome.end.text == "the reset command ended with 3: no such device"
     assert done.outcome.recoveries == []

@@ -220,6 +220,14 @@ def test_a_test_that_cannot_be_made_is_kept_and_the_others_go_on(tmp_path):
     assert "measurement failed" in done.stdout
 
 
+def test_a_reset_in_virtual_time_is_refused_before_anything_is_measured(tmp_path):
+    refused = brimful("rfc2544", *OPTIONS, "--reset-command", "true", "--out", "s", cwd=tmp_path, check=2)
+    assert refused.stderr == (
+        "brimful: error: --reset-command: nothing can be reset in virtual time; measure a real device\n"
+    )
+    assert not (tmp_path / "s").exists()
+
+
 def test_what_was_done_of_the_standard_is_what_was_done(tmp_path):
     def states(*options, check):
         done = brimful("rfc2544", *OPTIONS, "--out", options[0], *options[1:], cwd=tmp_path, check=check).stdout

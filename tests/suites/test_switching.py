@@ -108,17 +108,20 @@ def test_a_rate_fails_with_the_last_attempt(tmp_path):
     assert once.trials < outcome.end.trials < 3 * once.trials
 
 
-@pytest.mark.parametrize(("stalled_s", "attempts"), [(0.0, 3), (0.0039, 3), (0.0041, 9)])
-def test_a_trial_that_was_disturbed_is_made_again_more_often(stalled_s, attempts):
+@pytest.mark.parametrize(
+    ("rate", "stalled_s", "attempts"),
+    [(500, 0.0, 3), (500, 0.0039, 3), (500, 0.0041, 9), (50, 0.019, 3), (50, 0.021, 9)],
+)
+def test_a_trial_that_was_disturbed_is_made_again_more_often(rate, stalled_s, attempts):
     plan = SwitchingPlan(
-        test="learning", ports=["a", "b", "c"], rate=1000.0, first=500, most=1000, addresses=200, attempts=3, width=0.1
+        test="learning", ports=["a", "b", "c"], rate=1000.0, first=rate, most=1000, addresses=200, attempts=3, width=0.1
     )
-    failed = {"flooded": 7, "stalled_s": stalled_s, "addresses": 200}
+    failed = {"flooded": 7, "stalled_s": stalled_s, "most_stalled_s": 0.02, "addresses": 200}
     common = {"duration_s": 0.4, "intended": 200, "sent": 200, "lost": 0, "step": "learning"}
     trials = []
-    while (step := next_of(plan, trials)).load == 500.0:
+    while (step := next_of(plan, trials)).load == rate:
         trials.append(Trial(seq=len(trials), load=step.load, extra=failed, **common))
-    assert (len(trials), step.load) == (attempts, 250.0)
+    assert (len(trials), step.load) == (attempts, rate / 2)
 
 
 def test_the_rate_that_was_sent_is_the_one_that_was_learned():

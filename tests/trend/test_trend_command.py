@@ -114,6 +114,7 @@ def test_a_check_is_written_for_ci_servers_and_prometheus(store, snapshot):
         (("check", "store", "--confirm"), "--confirm: name the device with --measurer"),
         (("check", "store", "--confirm", "-m", "lab:xdp"), "--measurer lab:xdp: has no {version} in it"),
         (("check", "store", "--bisect", "-m sim:sharp", "--json"), "--bisect writes reports: leave --json out"),
+        (("check", "store", "--bisect", "it's"), '--bisect "it\'s": no closing quotation; check the quotes'),
         (("accept", "store", "--reason", "r"), "name the series with --series, or say --all"),
         (("accept", "store", "--all", "--reason", "r", "--until", "soon"), "--until soon: is no date"),
         (("reset", "store", "--all", "--version", "9", "--reason", "r"), "none of the series named has a version '9'"),

@@ -43,5 +43,5 @@ pub use udp::UdpView;
 pub const FRAME_CHECK_SEQUENCE_LEN: usize = 4;
 /// The smallest Ethernet frame size (RFC 2544 section 9.1), frame check sequence included.
 pub const MIN_FRAME_SIZE: usize = 64;
-/// The largest frame size offered here: a customary jumbo frame, frame check sequence included.
-pub const MAX_FRAME_SIZE: usize = 9000;
+/// The largest frame size offered here: a jumbo frame of data centre switches, frame check sequence included.
+pub const MAX_FRAME_SIZE: usize = 9216;

@@ -54,7 +54,7 @@ fn frame(profile: &Profile, port: usize, sequence: u64) -> Vec<u8> {
         timestamp: 0,
         sequence,
     };
-    let mut buffer = vec![0; 9000];
+    let mut buffer = vec![0; 9216];
     let len = profile
         .stream(port, 1 - port)
         .expect("sizes fit")
@@ -286,7 +286,7 @@ fn what_makes_no_sense_is_refused_with_its_place() {
         ("sizes =", "line 1, column"),
         ("sizes = \"aQ\"", "sizes: genome `aQ`: `Q` stands for no size"),
         ("sizes = []", "sizes: there is no size"),
-        ("sizes = 63", "sizes: frame size 63 is not between 64 and 9000"),
+        ("sizes = 63", "sizes: frame size 63 is not between 64 and 9216"),
         ("sizes = \"aj\"", "frame size 16000"),
         ("sizes = 64\n[ipv6]", "frame size 64 is not between 84"),
         ("sizes = 64\n[tcp]", "frame size 64 is not between 76"),

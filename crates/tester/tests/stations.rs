@@ -47,7 +47,7 @@ fn every_frame_is_counted_where_it_arrived() {
 
 #[test]
 fn a_frame_that_is_too_long_for_the_port_is_refused_and_the_others_are_sent() {
-    let reply = sent(&asked(&[sequence(0, 9000, 5), sequence(2, 64, 5)].join(",")));
+    let reply = sent(&asked(&[sequence(0, 9216, 5), sequence(2, 64, 5)].join(",")));
     assert!(
         reply.sequences[0]
             .refused

@@ -11,7 +11,7 @@ from typing import Protocol
 from brimful.bisection.git import environment
 from brimful.bisection.worktrees import Worktrees
 from brimful.errors import UsageError
-from brimful.measurers.base import Description, Measurer, TrialOutput
+from brimful.measurers.base import Comparing, Description, Measurer, TrialOutput
 from brimful.paired.beds import run_command
 from brimful.records import Version
 
@@ -151,6 +151,7 @@ class _Lent:
         self.measure = measurer.measure
         self.now = measurer.now
         self.resume_at = measurer.resume_at
+        self.passing_size = getattr(measurer, "passing_size", lambda: None)
 
     def close(self) -> None:
         """Leave it open."""
@@ -217,6 +218,10 @@ class Turns:
         if self._description.virtual_time:
             self._passed_s = max(self._passed_s, self._on.now())
         return output
+
+    def passing_size(self) -> int | None:
+        """Give a size of frames that come through the instance that is on."""
+        return self._on.passing_size() if isinstance(self._on, Comparing) else None
 
     def now(self) -> float:
         """Give the time: of simulated systems theirs, else that of the wall clock."""

@@ -27,7 +27,15 @@ from brimful.measurers.base import Description, Measurer
 from brimful.paired.beds import CommandFailedError
 from brimful.policies import Policies
 from brimful.records import Bisected, BisectionPlan, Build, End, Record, RunFile, Trial, Visit, Warning
-from brimful.session import DONE, FAILED, Session, SpoiledTooOftenError, repeat_as_allowed, spoiled_warnings
+from brimful.session import (
+    DONE,
+    FAILED,
+    Session,
+    SpoiledTooOftenError,
+    nothing_passes,
+    repeat_as_allowed,
+    spoiled_warnings,
+)
 
 _WHY = {"time-budget": "when the time was up", "interrupted": "when it was interrupted", FAILED: "when it failed"}
 
@@ -48,6 +56,10 @@ class BisectionProgress(msgspec.Struct, frozen=True):
 
 
 _MOST_DISTURBED = 3
+_WITHOUT_RATIO = (
+    "a build that passes nothing is not slower by a share: look for it with `git bisect run` and a `brimful search`"
+    " that has --assert 'ndr >= 1pps'"
+)
 
 
 class BisectionOutcome(msgspec.Struct, frozen=True):
@@ -253,7 +265,9 @@ class BisectionLoop:
         try:
             found = calibrated(self._plan, path, self._queue, self._load, make)
         except NotForwardingError as error:
-            raise _BuildError(build, str(error)) from error
+            remark = nothing_passes(self._turns, str(error))
+            text = str(error) if remark is None else f"{remark.text}; {_WITHOUT_RATIO}"
+            raise _BuildError(build, text) from error
         self._queue = found.queue
         return found
 

@@ -59,7 +59,8 @@ def delay(**options: Any) -> int:  # noqa: ANN401
     """Measure how long a device takes to process a frame, at given loads.
 
     Trials go alternately through the device and over the bare wire. The delay of the device is the difference, stated
-    with a 95 % confidence interval. --tester-option applies to both paths, but faults apply to the device only.
+    with a 95 % confidence interval. --tester-option applies to both paths, but faults apply to the device only. Exit
+    code 1: no frame of this size passes.
     """
     from brimful.cli import reports
 
@@ -83,7 +84,8 @@ def delay(**options: Any) -> int:  # noqa: ANN401
         )
     unwritten = reports.show_run(done.path, options)
     end = done.outcome.end
-    return reports.tell_why_unfinished(end, done.path, words.count(end.trials, "trial")) or unwritten
+    code = reports.tell_why_unfinished(end, done.path, words.count(end.trials, "trial"))
+    return code or int(done.outcome.passes_nothing) or unwritten
 
 
 def _request(options: dict[str, Any]) -> DelayRequest:

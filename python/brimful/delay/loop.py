@@ -19,8 +19,20 @@ from brimful.errors import RecordError
 from brimful.machine.watch import Watch
 from brimful.measurers.base import InvalidTrialError, Measurer, TrialFailedError, TrialOutput
 from brimful.policies import Policies
-from brimful.records import Delay, DelayPlan, End, Record, Trial, Warning
-from brimful.session import Attempt, Keep, Session, SpoiledTooOftenError, repeat_as_allowed, spoiled_warnings
+from brimful.records import NOTHING_PASSES, Delay, DelayPlan, End, Record, Trial, Warning
+from brimful.session import (
+    CHECK_UNITS,
+    DEAD_DIRECTION_CHECK,
+    Attempt,
+    Keep,
+    Perform,
+    Session,
+    SpoiledTooOftenError,
+    nothing_passes,
+    perform_trial,
+    repeat_as_allowed,
+    spoiled_warnings,
+)
 
 
 class DelayProgress(msgspec.Struct, frozen=True):
@@ -41,6 +53,11 @@ class DelayOutcome(msgspec.Struct, frozen=True):
     trials: list[Trial]
     warnings: list[Warning]
     end: End
+
+    @property
+    def passes_nothing(self) -> bool:
+        """Whether no frame of this size comes through."""
+        return any(warning.code == NOTHING_PASSES for warning in self.warnings)
 
 
 class DelayLoop:
@@ -77,6 +94,7 @@ class DelayLoop:
         self._sink = sink
         self._progress = progress
         self._ceiling = math.inf
+        self._remarks: list[Warning] = []
         self._steps = list(steps(plan))
         self._session = Session(measurers.values(), policies, sink=sink, watch=watch)
 
@@ -104,7 +122,25 @@ class DelayLoop:
             try:
                 repeat_as_allowed(partial(self._attempt, step, self._plan.trial_s))
             except SpoiledTooOftenError as error:
+                if self._passes_nothing(step, error.trial):
+                    return
                 self._leave_out(step, error)
+
+    def _passes_nothing(self, step: Step, trial: Trial) -> bool:
+        """Say whether nothing arrived because the device passes no frame of this size, which is a result."""
+        if step.path == WIRE or not _lost_all(trial):
+            return False
+        load = min(step.load, CHECK_UNITS / trial.duration_s)
+        again = msgspec.structs.replace(step, load=load)
+        check = self._attempt(again, trial.duration_s, purpose=DEAD_DIRECTION_CHECK, perform=perform_trial).trial
+        said = f"nothing arrived, neither at {step.load:.10g}/s nor at {load:.10g}/s"
+        remark = nothing_passes(self._measurers[step.path], said) if _lost_all(check) else None
+        if remark is None:
+            return False
+        with undisturbed():
+            self._sink(remark)
+            self._remarks.append(remark)
+        return True
 
     def _leave_out(self, step: Step, error: SpoiledTooOftenError) -> None:
         """Go on with the loads below one that the tester cannot offer: that has no result.
@@ -136,14 +172,16 @@ class DelayLoop:
             self._show(step, 0, self._plan.warm_up_s + self._plan.trial_s * len(self._left()))
             self._attempt(step, self._plan.warm_up_s, purpose=WARM_UP)
 
-    def _attempt(self, step: Step, duration_s: float, purpose: str | None = None) -> Attempt:
+    def _attempt(
+        self, step: Step, duration_s: float, purpose: str | None = None, perform: Perform | None = None
+    ) -> Attempt:
         where = f"trial at {step.load:.10g}/s {'on the wire' if step.path == WIRE else 'through the device'}"
         return self._session.attempt(
             self._measurers[step.path],
             step.load,
             duration_s,
             where=where,
-            perform=partial(_perform, where),
+            perform=perform or partial(_perform, where),
             purpose=purpose,
             path=step.path,
             round=step.round,
@@ -155,9 +193,16 @@ class DelayLoop:
     def _finish(self, reason: str, text: str) -> DelayOutcome:
         trials = self._session.trials
         delays = estimates.results(trials, self._plan, self._ceiling)
-        warnings = [*estimates.warnings(delays), *spoiled_warnings(trials, "trial", but=[WARM_UP])]
+        warnings = [
+            *estimates.warnings(delays),
+            *spoiled_warnings(trials, "trial", but=[WARM_UP, DEAD_DIRECTION_CHECK]),
+        ]
         end = self._session.end(reason, text, [*delays, *warnings])
-        return DelayOutcome(delays=delays, trials=trials, warnings=warnings, end=end)
+        return DelayOutcome(delays=delays, trials=trials, warnings=[*self._remarks, *warnings], end=end)
+
+
+def _lost_all(trial: Trial) -> bool:
+    return 0 < trial.sent <= trial.lost
 
 
 def _perform(where: str, measurer: Measurer, load: float, duration_s: float, keep: Keep) -> None:

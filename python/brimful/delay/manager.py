@@ -203,7 +203,8 @@ def _throughput(request: DelayRequest, file: RunFile, description: Description) 
     results = {result.goal: result for result in file.goal_results if result.conditional_throughput}
     name = request.goal or next(iter(results), None)
     if name is None or name not in results:
-        known = f"; it has {', '.join(results)}" if results else ""
+        nothing = ": no frame of this size passed" if file.passes_nothing else ""
+        known = f"; it has {', '.join(results)}" if results else nothing
         message = f"{where}: the run has no throughput{f' of goal {name!r}' if name else ''}{known}"
         raise UsageError(message)
     if file.run.load_unit != description.load_unit:

@@ -41,6 +41,10 @@ def capacity_of(trial: Trial, queue: float = 0.0) -> float:
     return trial.load * max(0.0, trial.forwarded - queue) / max(1, trial.intended)
 
 
+class ForwardsNothingError(MeasureError):
+    """Nothing of what a device was offered arrived, down to a load of a unit a trial."""
+
+
 class Calibration:
     """Finds the load of one device: the fixed point ``load = FACTOR * received(load)``.
 
@@ -145,8 +149,10 @@ class Calibration:
 
         Raises
         ------
+        ForwardsNothingError
+            When nothing arrives.
         MeasureError
-            When nothing arrives, no load is found, or the queue holds most of what arrives.
+            When no load is found, or the queue holds most of what arrives.
         """
         if self.has_load:
             self._shares.append(trial.forwarded / max(1, trial.intended))
@@ -170,7 +176,7 @@ class Calibration:
                 f"it forwards nothing: nothing arrived in {len(self._capacities)} trials, the last at"
                 f" {trial.load:.6g}/s"
             )
-            raise MeasureError(message)
+            raise ForwardsNothingError(message)
         factor = FACTOR if self._has_lost else _GROWTH
         self._load = min(self.max_load, max(factor * capacity, _LEAST_STEP * self._load))
 

@@ -23,8 +23,19 @@ from brimful.paired.beds import Beds
 from brimful.paired.planner import CALIBRATION, Planner, Step, replay
 from brimful.paired.ratios import is_switched
 from brimful.policies import Policies
-from brimful.records import Activation, End, LossPairs, Pair, PairedPlan, Ratio, Record, RunFile, Trial, Warning
-from brimful.session import DONE, TIME_BUDGET, Keep, Session, SpoiledTooOftenError, spoiled_warnings
+from brimful.records import (
+    Activation,
+    End,
+    LossPairs,
+    Pair,
+    PairedPlan,
+    Ratio,
+    Record,
+    RunFile,
+    Trial,
+    Warning,
+)
+from brimful.session import DONE, TIME_BUDGET, Keep, Session, SpoiledTooOftenError, nothing_passes, spoiled_warnings
 
 _LOPSIDED = 10
 """Invalid trials of one device beyond those of another that are worth a warning."""
@@ -97,9 +108,8 @@ class PairedLoop:
         RecordError
             When they are not those of such a run.
         """
-        activations = file.of(Activation)
         try:
-            self._planner, pairs = replay(self._plan, file.trials, activations, file.ceilings)
+            self._planner, pairs = replay(self._plan, file)
             step = self._planner.next()
         except MeasureError as error:
             message = f"{file.path}: {error}; a comparison cannot go on from it, begin another"
@@ -108,7 +118,7 @@ class PairedLoop:
         for pair in pairs[saved:]:
             self._sink(pair)  # a killed run may have saved its last trial and not what it completed
         self._session.take_over(file.trials)
-        self._activated = {activation.instance for activation in activations}
+        self._activated = {activation.instance for activation in file.of(Activation)}
         if step is not None and not is_switched(self._plan):
             self._instance = step.instance  # what was opened for this run is new
 
@@ -117,10 +127,26 @@ class PairedLoop:
         return self._session.run(self._measure, self._finish)
 
     def _measure(self) -> None:
+        self._explain_silence()
         while (step := self._planner.next()) is not None:
             self._prepare(step)
             self._show(step)
             self._attempt(step)
+            self._explain_silence()
+
+    def _explain_silence(self) -> None:
+        """End a comparison with a device that forwards nothing, unless it does frames of another size."""
+        for device, said in list(self._planner.silent.items()):
+            name = self._plan.devices[device].name
+            if self._instance is None:
+                self._beds.make_anew(device)
+            remark = nothing_passes(self._beds.measurer(device), said)
+            if remark is None:
+                message = f"{name}: {said}"
+                raise MeasureError(message)
+            with undisturbed():
+                self._sink(msgspec.structs.replace(remark, text=f"{name}: {remark.text}", device=name))
+                self._planner.pass_nothing(device)
 
     def _prepare(self, step: Step) -> None:
         """Make the devices anew, or a build active, where that is due."""

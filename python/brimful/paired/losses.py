@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from brimful.paired.ratios import CANNOT_TELL, DIFFERS, SAME, others_of
+from brimful.paired.ratios import CANNOT_TELL, DIFFERS, SAME, in_pairs, others_of
 from brimful.records import LossPairs, Pair, PairedPlan, Trial
 from brimful.statistics.discordant import Discordant, judge, unfair_evidence
 from brimful.statistics.pairs import UNDECIDED, autocorrelation_time
@@ -26,15 +26,17 @@ class Losses:
         What is measured.
     capacities
         Of each device.
+    silent
+        Devices that pass nothing.
     """
 
     name = "loss"
 
-    def __init__(self, plan: PairedPlan, capacities: Sequence[float]) -> None:
+    def __init__(self, plan: PairedPlan, capacities: Sequence[float], silent: Collection[int] = ()) -> None:
         self._plan = plan
         self._loads = [SHARE * capacity for capacity in capacities]
-        self._others = others_of(plan)
-        self._compared = list(range(1, len(plan.devices)))
+        self._compared = in_pairs(plan, silent)[1:]
+        self._others = [device for device in others_of(plan) if device in self._compared]
         self._differences: dict[int, list[int]] = {device: [] for device in self._compared}
         self.trials = 1
 

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import msgspec
 
 from brimful.errors import MeasureError
-from brimful.paired.calibration import Calibration, pool_queues
+from brimful.paired.calibration import Calibration, ForwardsNothingError, pool_queues
 from brimful.paired.losses import Losses
-from brimful.paired.ratios import Ratios, is_switched
+from brimful.paired.ratios import Ratios, in_pairs, is_switched
 from brimful.paired.turns import Round
-from brimful.records import Activation, LossPairs, Pair, PairedPlan, Ratio, Trial, Warning
+from brimful.records import (
+    NOTHING_PASSES,
+    Activation,
+    LossPairs,
+    Pair,
+    PairedPlan,
+    Ratio,
+    RunFile,
+    Trial,
+    Warning,
+)
 
 CALIBRATION = "calibration"
 
@@ -57,6 +67,9 @@ class Planner:
         self._switches_s: list[float] = []
         self._trials_s: list[float] = []
         self._invalid = [0] * len(plan.devices)
+        self._passing_nothing: set[int] = set()
+        self.silent: dict[int, str] = {}
+        """Devices that forward nothing, in words: `pass_nothing` is due, or the comparison has failed."""
         self.elapsed_s = 0.0
         """When the last trial ended."""
         self.is_out_of_time = False
@@ -78,6 +91,13 @@ class Planner:
         """Take how long it took to make a build active."""
         self._switches_s.append(activation.elapsed_s)
         self.elapsed_s = max(self.elapsed_s, activation.start_s + activation.elapsed_s)
+
+    def pass_nothing(self, device: int) -> None:
+        """Have it a result that a device forwards nothing: it passes no frames of this size, and does others."""
+        del self.silent[device]
+        self._passing_nothing.add(device)
+        self._step = None
+        self._begin_if_decided()
 
     def can_lower(self, step: Step) -> bool:
         """Say whether a load that cannot be offered may be a smaller one: that of a device is still looked for."""
@@ -121,9 +141,17 @@ class Planner:
     def _calibrate(self, device: int, trial: Trial) -> None:
         try:
             self._calibrations[device].record(trial)
+        except ForwardsNothingError as error:
+            self.silent[device] = str(error)
         except MeasureError as error:
             message = f"{self._plan.devices[device].name}: {error}"
             raise MeasureError(message) from error
+        self._begin_if_decided()
+
+    def _begin_if_decided(self) -> None:
+        """Begin the ratios at once where no trial may come after: what was found is to follow from the record alone."""
+        if self._passing_nothing and self._ratios is None and not self._uncalibrated():
+            self._ratios = self._begin_ratios()
 
     def ratios(self, *, is_ended: bool = True) -> list[Ratio]:
         """Give what is known of each device; of a run that is ended, its verdicts."""
@@ -133,8 +161,9 @@ class Planner:
         """Say where a queue, or the number of units that a trial counts, is not known well enough for the tolerance."""
         if self._ratios is None:
             return []
-        others, limit = range(1, len(self._plan.devices)), self._plan.tolerance / 2
-        queue, unit = max(map(self._ratios.queue_floor, others)), max(map(self._ratios.unit_floor, others))
+        others, limit = [number for number in self._in_pairs() if number], self._plan.tolerance / 2
+        queue = max(map(self._ratios.queue_floor, others), default=0.0)
+        unit = max(map(self._ratios.unit_floor, others), default=0.0)
         found = []
         if queue > limit:
             text = (
@@ -196,7 +225,11 @@ class Planner:
         return Step(device, load, duration_s, CALIBRATION, trials[device], self._instance)
 
     def _uncalibrated(self) -> list[int]:
-        return [number for number, one in enumerate(self._calibrations) if not one.is_done]
+        return [
+            number
+            for number, one in enumerate(self._calibrations)
+            if not one.is_done and number not in self._passing_nothing
+        ]
 
     def _round_step(self) -> Step | None:
         if self._ratios is None and self._uncalibrated():
@@ -216,7 +249,7 @@ class Planner:
             return None
         device = self._round.device
         self._make_active(device, anew=self._round.begins_turn)
-        trial_s = max(calibration.trial_s for calibration in self._calibrations)
+        trial_s = max(calibration.trial_s for calibration in self._in_pairs().values())
         return Step(device, stage.load(device), trial_s, stage.name, self._number, self._instance)
 
     def _begin_round(self, stage: Ratios | Losses) -> None:
@@ -248,20 +281,26 @@ class Planner:
         return is_late or stage.is_decided
 
     def _begin_ratios(self) -> Ratios:
-        self._check_calibrations()
-        pool_queues(self._calibrations)
+        compared = self._in_pairs()
+        self._check_calibrations(compared)
+        if compared:
+            pool_queues(list(compared.values()))
         self._stage_began_s = self._instance_began_s = self.elapsed_s
-        return Ratios(self._plan, self._calibrations)
+        return Ratios(self._plan, self._calibrations, self._passing_nothing)
+
+    def _in_pairs(self) -> dict[int, Calibration]:
+        """Give the calibration of each device that has a turn in pairs."""
+        return {number: self._calibrations[number] for number in in_pairs(self._plan, self._passing_nothing)}
 
     def _begin_losses(self) -> None:
         if self._losses is not None or self._plan.loss_ratio is None or self._ratios is None:
             return
         capacities = self._ratios.capacities()
-        if min(capacities) > 0:
-            self._losses = Losses(self._plan, capacities)
+        if self._in_pairs() and min(capacities[number] for number in self._in_pairs()) > 0:
+            self._losses = Losses(self._plan, capacities, self._passing_nothing)
             self._number, self._stage_began_s = 0, self.elapsed_s
 
-    def _check_calibrations(self) -> None:
+    def _check_calibrations(self, compared: Mapping[int, Calibration]) -> None:
         """Refuse devices that the tester cannot overload, and a wait that is shorter than a queue.
 
         Raises
@@ -270,8 +309,8 @@ class Planner:
             Naming the devices.
         """
         loads = {
-            device.name: calibration.max_load
-            for device, calibration in zip(self._plan.devices, self._calibrations, strict=True)
+            self._plan.devices[number].name: calibration.max_load
+            for number, calibration in compared.items()
             if calibration.is_at_limit
         }
         if loads:
@@ -282,28 +321,20 @@ class Planner:
                 " ratio would be that of the tester; use smaller frames or larger IOs, or a faster tester"
             )
             raise MeasureError(message)
-        for device, calibration in zip(self._plan.devices, self._calibrations, strict=True):
+        for number, calibration in compared.items():
             wait_s, per_s = self._plan.straggler_wait_s, calibration.units_per_s
             drain_s = (calibration.queue or 0.0) / per_s
             if wait_s is not None and drain_s > wait_s:
+                name = self._plan.devices[number].name
                 message = (
-                    f"the queue of {device.name} takes {drain_s:.2g} s to come out, longer than the tester waits"
+                    f"the queue of {name} takes {drain_s:.2g} s to come out, longer than the tester waits"
                     f" ({wait_s:.2g} s); give --tester-option=--straggler-wait={math.ceil(1500 * drain_s)}ms"
                 )
                 raise MeasureError(message)
 
 
-def replay(
-    plan: PairedPlan, trials: Sequence[Trial], activations: Sequence[Activation], ceilings: Sequence[float]
-) -> tuple[Planner, list[Pair]]:
+def replay(plan: PairedPlan, file: RunFile) -> tuple[Planner, list[Pair]]:
     """Feed a planner with what was measured, and give it with the pairs.
-
-    Parameters
-    ----------
-    plan, trials, activations
-        Of a record.
-    ceilings
-        What loads were lowered to that the tester could not offer, in their order.
 
     Raises
     ------
@@ -311,9 +342,10 @@ def replay(
         When a trial is not the one that was due, or the devices cannot be compared.
     """
     planner, pairs = Planner(plan), list[Pair]()
-    left = {activation.instance: activation for activation in activations if activation.failure is None}
-    lowered = list(ceilings)
-    for trial in trials:
+    left = {activation.instance: activation for activation in file.of(Activation) if activation.failure is None}
+    lowered = list(file.ceilings)
+    passing_nothing = {warning.device for warning in file.warnings if warning.code == NOTHING_PASSES}
+    for trial in file.trials:
         step = planner.next()
         while lowered and step is not None and planner.can_lower(step) and _difference(plan, step, trial) is not None:
             planner.lower(step, lowered.pop(0))
@@ -325,6 +357,8 @@ def replay(
             message = f"trial {trial.seq}: {fault}"
             raise MeasureError(message)
         pairs += planner.record(trial)
+        for device in [each for each in planner.silent if plan.devices[each].name in passing_nothing]:
+            planner.pass_nothing(device)
     while lowered and (step := planner.next()) is not None and planner.can_lower(step):
         planner.lower(step, lowered.pop(0))
     return planner, pairs

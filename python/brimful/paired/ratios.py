@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -12,7 +12,7 @@ from brimful.errors import MeasureError
 from brimful.paired import activations
 from brimful.paired.activations import Activated
 from brimful.paired.calibration import Calibration, capacity_of
-from brimful.records import Pair, PairedPlan, Ratio, Trial
+from brimful.records import NOTHING_PASSES, Pair, PairedPlan, Ratio, Trial
 from brimful.statistics.pairs import (
     Decision,
     Estimate,
@@ -44,17 +44,21 @@ class Ratios:
         What is measured.
     calibrations
         Of each device.
+    silent
+        Devices that pass nothing.
     """
 
     name = "pairs"
 
-    def __init__(self, plan: PairedPlan, calibrations: Sequence[Calibration]) -> None:
+    def __init__(self, plan: PairedPlan, calibrations: Sequence[Calibration], silent: Collection[int] = ()) -> None:
         self._plan = plan
+        self._silent = silent
         self._queues = [calibration.queue or 0.0 for calibration in calibrations]
         self._queue_errors = [calibration.queue_error for calibration in calibrations]
         self._loads = [calibration.load for calibration in calibrations]
         self._most = [calibration.max_load for calibration in calibrations]
-        self._others = others_of(plan)
+        compared = in_pairs(plan, silent)
+        self._others = [device for device in others_of(plan) if device in compared]
         self._rule = rule_of(plan)
         self._floor = floor_of_repeats(*zip(*plan.earlier_controls, strict=True)) if plan.earlier_controls else 0.0
         self._decided: dict[int, Decision] = {}
@@ -70,7 +74,7 @@ class Ratios:
 
     @property
     def is_decided(self) -> bool:
-        """Whether there is a verdict on every device."""
+        """Whether there is a verdict on every device that has pairs."""
         return len(self._decided) == len(self._others)
 
     def devices(self, number: int) -> list[int]:
@@ -170,7 +174,34 @@ class Ratios:
         """
         control = [self._control(invalid)] if self._plan.control else []
         fails = any(ratio.verdict == DIFFERS for ratio in control)
-        return [self._ratio(device, invalid, is_ended=is_ended, fails=fails) for device in self._others] + control
+        others = [
+            self._ratio(device, invalid, is_ended=is_ended, fails=fails)
+            if device in self._others
+            else self._without_pairs(device, invalid, fails=fails)
+            for device in others_of(self._plan)
+        ]
+        return others + control
+
+    def _without_pairs(self, device: int, invalid: Sequence[int], *, fails: bool) -> Ratio:
+        """Give the answer for a device that passes nothing, or is held against one that does not."""
+        is_silent, is_first_silent = device in self._silent, 0 in self._silent
+        if fails:
+            return self._record(device, self.estimate(device), CANNOT_TELL, "end", 0.0, None, invalid)
+        if self._is_control(device):
+            verdict = SAME if is_silent == is_first_silent else DIFFERS
+        elif is_silent == is_first_silent:
+            verdict = CANNOT_TELL
+        else:
+            verdict = "regression" if is_silent else "no-regression"
+        return Ratio(
+            device=self._plan.devices[device].name,
+            verdict=verdict,
+            by=NOTHING_PASSES,
+            pairs=0,
+            ratio=0.0 if is_silent and not is_first_silent else None,
+            instances=0,
+            invalid=invalid[device],
+        )
 
     def _ratio(self, device: int, invalid: Sequence[int], *, is_ended: bool, fails: bool) -> Ratio:
         found = self.estimate(device)
@@ -183,6 +214,8 @@ class Ratios:
 
     def _control(self, invalid: Sequence[int]) -> Ratio:
         device = len(self._plan.devices) - 1
+        if not self._others:
+            return self._without_pairs(device, invalid, fails=False)
         found = self.estimate(device)
         verdict = DIFFERS if abs(found.mean) > found.final else SAME
         if found.pairs < _LEAST_CONTROL_PAIRS:
@@ -245,6 +278,13 @@ class Ratios:
 def others_of(plan: PairedPlan) -> list[int]:
     """Give the numbers of the devices that are held against the first, without the control."""
     return list(range(1, len(plan.devices) - plan.control))
+
+
+def in_pairs(plan: PairedPlan, silent: Collection[int]) -> list[int]:
+    """Give the numbers of the devices that have pairs: none where the first one, or all others, pass nothing."""
+    numbers = [device for device in range(len(plan.devices)) if device not in silent]
+    ends = [0, len(plan.devices) - 1] if plan.control else [0]
+    return numbers if numbers != ends and not set(ends) & set(silent) else []
 
 
 def is_switched(plan: PairedPlan) -> bool:

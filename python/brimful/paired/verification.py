@@ -9,7 +9,7 @@ import msgspec
 
 from brimful.errors import MeasureError
 from brimful.paired.planner import replay
-from brimful.records import Activation, LossPairs, Pair, Ratio, RunFile
+from brimful.records import LossPairs, Pair, Ratio, RunFile
 from brimful.records.stated import paired_plan
 
 _TOLERANCE = 1e-9
@@ -38,9 +38,8 @@ def verify_comparison(file: RunFile) -> PairedVerification:
     """
     plan = paired_plan(file)
     findings, notes = file.checked()
-    activations = file.of(Activation)
     try:
-        planner, pairs = replay(plan, file.trials, activations, file.ceilings)
+        planner, pairs = replay(plan, file)
     except MeasureError as error:
         if not file.ends or file.ends[-1].text != str(error):
             findings.append(str(error))

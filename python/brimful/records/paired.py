@@ -96,11 +96,12 @@ class Ratio(Record, frozen=True, omit_defaults=True, tag="ratio"):
     """``regression``, ``no-regression``, ``at-threshold``, ``undecided`` or `cannot-tell`; of a control: ``same``,
     ``differs`` or ``undecided``."""
     by: str
-    """What ended it: ``early``, ``precision``, or ``end`` for the budget or a person."""
+    """What ended it: ``early``, ``precision``, ``end`` for the budget or a person, or ``nothing-passes``: it or the
+    first passes no frame of this size."""
     pairs: int
     """How many."""
     ratio: float | None = None
-    """Capacity of the device divided by that of the first; null: no pair."""
+    """Capacity of the device divided by that of the first; null: no pair, or the first passes nothing."""
     low: float | None = None
     """Lower end of its interval; null: nothing is known below, or above."""
     high: float | None = None

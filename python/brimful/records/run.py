@@ -199,10 +199,12 @@ class Warning(Record, frozen=True, omit_defaults=True, tag="warning"):
     """The trial that it is about."""
     load: float | None = None
     """With the code ``tester-ceiling``: the greatest load from here on."""
+    device: str | None = None
+    """With the code ``nothing-passes``: which device of a comparison."""
 
 
 NOTHING_PASSES = "nothing-passes"
-"""Code of the warning of a search of which no frame came through at any load, while those of another size did."""
+"""Code of the warning that no frame came through at any load, while those of another size did."""
 TESTER_CEILING = "tester-ceiling"
 """Code of the warning of a search whose tester cannot offer its max load."""
 

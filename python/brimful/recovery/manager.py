@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -123,6 +122,25 @@ def run_recovery(
     )
 
 
+def check_reset(command: str, description: Description) -> None:
+    """Refuse a reset that cannot be measured.
+
+    Raises
+    ------
+    UsageError
+        Saying what is wrong.
+    """
+    if description.virtual_time:
+        message = "--reset-command: nothing can be reset in virtual time; measure a real device"
+        raise UsageError(message)
+    if not is_rate_of_units(description.load_unit):
+        message = f"--reset-command: frames lost are no time where loads are in {description.load_unit}"
+        raise UsageError(message)
+    if not command.strip():
+        message = "--reset-command: is empty"
+        raise UsageError(message)
+
+
 def check_recovery(request: RecoveryRequest, description: Description) -> None:
     """Refuse what cannot be measured, as far as it is known without measuring anything.
 
@@ -133,15 +151,7 @@ def check_recovery(request: RecoveryRequest, description: Description) -> None:
     """
     _policies(request.search)
     if request.reset_command is not None:
-        if description.virtual_time:
-            message = "--reset-command: nothing can be reset in virtual time; measure a real device"
-            raise UsageError(message)
-        if not is_rate_of_units(description.load_unit):
-            message = f"--reset-command: frames lost are no time where loads are in {description.load_unit}"
-            raise UsageError(message)
-        if not shlex.split(request.reset_command):
-            message = "--reset-command: is empty"
-            raise UsageError(message)
+        check_reset(request.reset_command, description)
     if request.throughput is None:
         check_lossless(request.search.goals)
     else:

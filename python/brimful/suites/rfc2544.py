@@ -16,7 +16,7 @@ from brimful.loss.manager import LossRequest, run_loss
 from brimful.measurers.base import Description, Measurer
 from brimful.records import End, RunFile, read_run
 from brimful.records.experiment import fingerprint_of
-from brimful.recovery.manager import RecoveryRequest, WithDevice, run_recovery
+from brimful.recovery.manager import RecoveryRequest, WithDevice, check_reset, run_recovery
 from brimful.session import DONE
 from brimful.suites.durations import FULL, QUICK, Durations
 from brimful.suites.manager import SUBJECT, Suite
@@ -86,9 +86,12 @@ def suite_of(
         first = request.of_size(request.sizes[0])
         measurer = open_for(first)(first.measurer, False)
         try:
-            return measurer.describe()
+            description = measurer.describe()
         finally:
             measurer.close()
+        if request.reset_command is not None:
+            check_reset(request.reset_command, description)
+        return description
 
     def make(size: str, test: str, directory: Path, throughput: Path) -> End:
         if test in _AT_THE_THROUGHPUT and (why := _why_none(read_run(throughput))):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
@@ -157,7 +158,8 @@ _PATIENCE, _STALL = 3, 0.01
 
 def _is_disturbed(trial: Trial) -> bool:
     """Say whether a frame of a trial waited so long that its rate shows nothing of the device."""
-    return float(trial.extra.get("stalled_s", 0.0)) > _STALL * trial.intended / trial.load
+    most_s = float(trial.extra.get("most_stalled_s", math.inf))
+    return float(trial.extra.get("stalled_s", 0.0)) > min(most_s, _STALL * trial.intended / trial.load)
 
 
 def _reached(search: Search, made: Sequence[Trial]) -> float:

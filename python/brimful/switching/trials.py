@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -23,6 +24,9 @@ _PATIENCE_S = (SETTLE_S, 0.5, 1.0)
 """The same, before it is said that a port receives nothing: a busy machine may be late."""
 _MOST_BEHIND, _LEAST_RATE = 0.02, 0.98
 """Share of the addresses that a failed trial may have sent in one burst, and of the rate that others have reached."""
+_LONGEST_S = 0.02
+"""Of addresses that are learned slowly, a failed trial may have sent in one burst what is due in this time, and no
+frame may have waited longer: what a device may learn at once is less of a long trial than of a short one."""
 _ATTEMPTS = 3
 """A rate that the tester misses so often is one that it does not reach."""
 _PROBE_EACH_S, _PROBE_EACH = 0.05, 0.01
@@ -98,7 +102,7 @@ class StationTrials:
             raise InvalidTrialError(message, extra)
         if plan.test == "learning":
             failed = lost > 0 or flooded > 0
-            extra.update(_pacing(learning, rate, failed=failed))
+            extra.update(_pacing(learning, rate, failed=failed, longest_s=_LONGEST_S))
             extra.update(
                 _stalled(learning.received[SENDER]) if failed else {"reached": round(_reached(learning, rate), 3)}
             )
@@ -222,15 +226,17 @@ class StationTrials:
         return exchange.sequences[0]
 
 
-def _pacing(made: Sent, rate: float, *, failed: bool) -> dict[str, float]:
+def _pacing(made: Sent, rate: float, *, failed: bool, longest_s: float = math.inf) -> dict[str, float]:
     """Refuse a trial that failed because the tester sent a burst; note where it did not reach the rate.
+
+    A burst is a share of all frames, or what is due in ``longest_s``.
 
     Raises
     ------
     InvalidTrialError
         When it sent one.
     """
-    if failed and made.most_behind > max(1.0, _MOST_BEHIND * made.sent):
+    if failed and made.most_behind > max(1.0, min(_MOST_BEHIND * made.sent, longest_s * rate)):
         message = f"the tester sent {made.most_behind + 1} frames in one burst"
         raise InvalidTrialError(message)
     reached = _reached(made, rate)
@@ -246,7 +252,7 @@ def _stalled(learning: Received) -> dict[str, float]:
     """Give how much longer one frame that was learned from took than another: somebody stood still meanwhile."""
     if learning.delay_max_s is None or learning.delay_min_s is None:
         return {}
-    return {"stalled_s": round(learning.delay_max_s - learning.delay_min_s, 9)}
+    return {"stalled_s": round(learning.delay_max_s - learning.delay_min_s, 9), "most_stalled_s": _LONGEST_S}
 
 
 def _check(exchange: Exchange, sequence: FrameSequence) -> None:

@@ -19,10 +19,10 @@ from brimful.measurers.base import Calibrating, Description, Measurer, checked_d
 from brimful.policies import ON_ERROR, ON_INVALID, FailurePolicy, check_budget
 from brimful.records import Goal, Run, RunFile, Warning, is_rate_of_units
 from brimful.records.experiment import fingerprint_of
-from brimful.session import spoiled_warnings
+from brimful.session import DEAD_DIRECTION_CHECK, spoiled_warnings
 from brimful.throughput.limits import check_delay_limits, check_limits, least_evidence_s, unit_difference
 from brimful.throughput.result import SearchResult
-from brimful.throughput.run_loop import DEAD_DIRECTION_CHECK, WARM_UP, Plan, Progress, SearchLoop
+from brimful.throughput.run_loop import WARM_UP, Plan, Progress, SearchLoop
 from brimful.throughput.steadiness import steadiness_warnings
 from brimful.throughput.verify import check_claims
 

@@ -18,7 +18,6 @@ from brimful.errors import MeasureError, UsageError, shown
 from brimful.machine.watch import Watch
 from brimful.measurers.base import (
     COUNTED_AS_LOSS,
-    Comparing,
     Description,
     InvalidTrialError,
     Measurer,
@@ -29,8 +28,18 @@ from brimful.measurers.base import (
     with_intended,
 )
 from brimful.policies import ON_ERROR, ON_INVALID, FailurePolicy, Policies, check_budget
-from brimful.records import NOTHING_PASSES, Bound, Goal, Record, Trial, Warning, is_rate_of_units
-from brimful.session import DONE, Attempt, Keep, Session, SpoiledTooOftenError, repeat_as_allowed
+from brimful.records import Bound, Goal, Record, Trial, Warning, is_rate_of_units
+from brimful.session import (
+    CHECK_UNITS,
+    DEAD_DIRECTION_CHECK,
+    DONE,
+    Attempt,
+    Keep,
+    Session,
+    SpoiledTooOftenError,
+    nothing_passes,
+    repeat_as_allowed,
+)
 from brimful.throughput.engine import feed, goal_results
 from brimful.throughput.goals import moves_of_bounds, problem_json
 from brimful.throughput.remaining import RemainingTime
@@ -95,12 +104,9 @@ class Progress(msgspec.Struct, frozen=True):
 
 
 WARM_UP = "warm-up"
-DEAD_DIRECTION_CHECK = "dead-direction check"
 """Why a trial that was not spoiled is not counted, as the record says it."""
 STARVED_PORTS = "starved-ports"
 """Code of the warning by which our tester names dead ports, of many, in one line."""
-_CHECK_UNITS = 100
-"""This number of units distinguishes a dead path from one that loses some."""
 
 
 class SearchLoop:
@@ -235,7 +241,7 @@ class SearchLoop:
         if not dead or self._directions_checked:
             return
         self._directions_checked = True
-        enough = _CHECK_UNITS / trial.duration_s if is_rate_of_units(self._description.load_unit) else 0.0
+        enough = CHECK_UNITS / trial.duration_s if is_rate_of_units(self._description.load_unit) else 0.0
         load = min(trial.load, max(self._plan.min_load, enough))
         attempt = partial(self._attempt, load, trial.duration_s, None, purpose=DEAD_DIRECTION_CHECK)
         try:
@@ -248,13 +254,12 @@ class SearchLoop:
         sender, receiver = still_dead[0]
         what = "nothing ever arrived" if sender == receiver else f"nothing that {sender} sends arrives at {receiver}"
         said = f"{what}, neither at {trial.load:.10g}/s nor at {load:.10g}/s"
-        size = self._measurer.passing_size() if isinstance(self._measurer, Comparing) else None
-        if size is None:
+        remark = nothing_passes(self._measurer, said)
+        if remark is None:
             named = [f" ({note.get('text')})" for note in check.warnings if note.get("code") == STARVED_PORTS]
             message = f"{said}{''.join(named)}: see to cables and addresses, and that the device forwards that way"
             raise MeasureError(message)
-        text = f"frames of this size do not pass: {said}, while frames of {size} bytes come through"
-        self._remark(Warning(code=NOTHING_PASSES, text=text))
+        self._remark(remark)
 
     def _remark(self, remark: Warning) -> None:
         self._sink(remark)

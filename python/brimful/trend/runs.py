@@ -11,7 +11,17 @@ from statistics import median
 import msgspec
 
 from brimful.errors import UsageError
-from brimful.records import Delay, End, Goal, GoalResult, PairedDevice, Ratio, Run, RunFile
+from brimful.records import (
+    NOTHING_PASSES,
+    End,
+    Goal,
+    GoalResult,
+    PairedDevice,
+    Ratio,
+    Run,
+    RunFile,
+    Warning,
+)
 from brimful.records.experiment import fingerprint
 from brimful.records.experiment import key as experiment_of
 from brimful.trend.measured import Measured, Point
@@ -20,6 +30,7 @@ from brimful.units import format_duration, format_ratio
 
 _PER_INTERVAL = 2 * 1.96
 """Width of a 95 % interval / standard error."""
+_NOTHING = "no frame of this size passes"
 _ENDED = ("done", "time-budget", "measurement-failed")
 """Ends after which there is nothing to go on with."""
 
@@ -64,16 +75,17 @@ def measured(file: RunFile, version: str | None = None) -> Measured:
 
 
 def _search(file: RunFile) -> Iterator[Point]:
-    yield from _throughputs(file.run, file.goal_results, file.ends[-1])
+    yield from _throughputs(file.run, file.goal_results, file.ends[-1], file.warnings)
 
 
 def _campaign(file: RunFile) -> Iterator[Point]:
     for member in file.members:
         if member.run is not None:
-            yield from _throughputs(member.run, member.goal_results, member.end)
+            yield from _throughputs(member.run, member.goal_results, member.end, member.warnings)
 
 
-def _throughputs(run: Run, results: Sequence[GoalResult], end: End) -> Iterator[Point]:
+def _throughputs(run: Run, results: Sequence[GoalResult], end: End, warnings: Sequence[Warning]) -> Iterator[Point]:
+    silent = any(warning.code == NOTHING_PASSES for warning in warnings)
     found = {result.goal: result for result in results}
     for goal in run.goals:
         key = _key(run, _goal(goal), goal)
@@ -81,7 +93,7 @@ def _throughputs(run: Run, results: Sequence[GoalResult], end: End) -> Iterator[
         value = result.conditional_throughput if result is not None and result.regular else None
         if result is None or not value:
             problem = f"irregular: {result.reason}" if result is not None else end.text or end.reason
-            yield Point(key=key, worse=LOWER, unit=run.load_unit, problem=problem)
+            yield Point(key=key, worse=LOWER, unit=run.load_unit, problem=_NOTHING if silent else problem)
             continue
         width = math.log(result.upper_bound / value) if result.upper_bound else 0.0
         # Where between its bounds the throughput is, nothing says.
@@ -94,9 +106,14 @@ def _goal(goal: Goal) -> str:
 
 
 def _delay(file: RunFile) -> Iterator[Point]:
+    if file.passes_nothing and file.run.delay is not None:
+        total = "" if file.run.delay.wire else "total "
+        for load in file.run.delay.loads:
+            key = _key(file.run, f"{total}delay at {_load(file, load)}")
+            yield Point(key=key, worse=HIGHER, unit="s", problem=_NOTHING)
     for delay in file.delays:
         value = delay.mean.value_s
-        what = f"delay at {_load(file, delay)}{'' if delay.direction == 'all' else f' {delay.direction}'}"
+        what = f"delay at {_load(file, delay.load)}{'' if delay.direction == 'all' else f' {delay.direction}'}"
         key = _key(file.run, what if delay.of == "device" else f"total {what}")
         if value <= 0:
             yield Point(key=key, worse=HIGHER, unit="s", problem="the delay is not above that of the wire")
@@ -106,12 +123,12 @@ def _delay(file: RunFile) -> Iterator[Point]:
         yield Point(key=key, worse=HIGHER, unit="s", value=value, error=error)
 
 
-def _load(file: RunFile, delay: Delay) -> str:
+def _load(file: RunFile, load: float) -> str:
     """Name a load: a share of the throughput that was found, which is another each time, or a number."""
     plan = file.run.delay
     if plan is not None and plan.throughput:
-        return format_ratio(round(delay.load / plan.throughput, 3))
-    return f"{delay.load:g} {file.run.load_unit}"
+        return format_ratio(round(load / plan.throughput, 3))
+    return f"{load:g} {file.run.load_unit}"
 
 
 def _block_device(file: RunFile) -> Iterator[Point]:
@@ -140,13 +157,14 @@ def _comparison(file: RunFile) -> Iterator[Point]:
         message = f"{file.path}: compares more than two devices; compare each with the anchor by itself"
         raise UsageError(message)
     ratio = {ratio.device: ratio for ratio in file.of(Ratio)}.get(second.name)
-    told = ratio is not None and ratio.ratio is not None and ratio.verdict != "cannot-tell"
+    told = ratio is not None and bool(ratio.ratio) and ratio.verdict != "cannot-tell"
+    why = "there is no ratio" if ratio is None else _NOTHING if ratio.by == NOTHING_PASSES else ratio.verdict
     yield Point(
         key=_key(file.run, "capacity"),
         worse=LOWER,
         value=ratio.ratio if ratio is not None and told else None,
         error=ratio.standard_error if ratio is not None and told else 0.0,
-        problem=None if told else ratio.verdict if ratio is not None else "there is no ratio",
+        problem=None if told else why,
         anchor=file.run.labels.get("anchor") or _build(first),
     )
     forwarded = [

@@ -341,7 +341,7 @@ fn one_tester_has_an_interface() {
 
 #[test]
 fn a_small_mtu_says_how_to_raise_it() {
-    let Some(mut program) = Program::start(&on_both(&["--frame-size", "9000"])) else {
+    let Some(mut program) = Program::start(&on_both(&["--frame-size", "9216"])) else {
         return;
     };
     drop(program.input.take());

@@ -64,6 +64,11 @@ def check(
     if bisect is not None and as_json:
         message = "--bisect writes reports: leave --json out"
         raise UsageError(message)
+    try:
+        bisect_options = shlex.split(bisect or "")
+    except ValueError as error:
+        message = f"--bisect {bisect!r}: {str(error).lower()}; check the quotes"
+        raise UsageError(message) from error
     with Store.open(store) as opened:
         found = checking.check(
             opened,
@@ -76,7 +81,7 @@ def check(
     click.echo(_as_json(found) if as_json else _text(found))
     _write(found, junit, prometheus)
     if bisect is not None:
-        _bisect(found, shlex.split(bisect))
+        _bisect(found, bisect_options)
     return found.exit_code
 
 

@@ -29,7 +29,8 @@ def build(file: RunFile) -> Document:
     """
     plan = file.planned(file.run.delay)
     delays = sorted(file.delays, key=lambda result: (result.load, DIRECTIONS.index(result.direction)))
-    nothing = Sentence("There is no result: too few trials were made.")
+    why = "No frame of this size passes" if file.passes_nothing else "There is no result: too few trials were made"
+    nothing = Sentence(f"{why}.")
     what = "Processing delay: through the device minus over the bare wire"
     if not plan.wire:
         what = "Delay through the device, the tester's own delay included"
@@ -54,6 +55,8 @@ def build(file: RunFile) -> Document:
 
 def line(file: RunFile) -> str:
     """Give the result of a run in one line."""
+    if file.passes_nothing:
+        return "no frame of this size passes"
     unit = file.run.load_unit
     both = [delay for delay in file.delays if delay.direction == "all"]
     return ", ".join(f"{format_delay(delay.mean.value_s)} at {format_load(delay.load, unit)}" for delay in both)

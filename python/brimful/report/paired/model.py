@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import partial
 
-from brimful.records import Activation, LossPairs, Pair, PairedPlan, Ratio, RunFile
+from brimful.records import NOTHING_PASSES, Activation, LossPairs, Pair, PairedPlan, Ratio, RunFile
 from brimful.records.stated import paired_plan
 from brimful.report import blocks, words
 from brimful.report.blocks import Block, Card, Document, Figure, Sentence, Table
@@ -70,10 +70,7 @@ def line(file: RunFile) -> str:
     """Give the result of a run in one line."""
     plan = paired_plan(file)
     found = [ratio for ratio in file.latest(Ratio, "device") if ratio.verdict not in _CONTROL]
-    told = [
-        f"{ratio.device}/{plan.devices[0].name} {interval(ratio)}, {_SHORT.get(ratio.verdict, ratio.verdict)}"
-        for ratio in found
-    ]
+    told = [f"{ratio.device}/{plan.devices[0].name} {interval(ratio)}, {_short(ratio)}" for ratio in found]
     return "; ".join(told) or "no result"
 
 
@@ -90,6 +87,8 @@ def interval(ratio: Ratio) -> str:
     >>> interval(Ratio("B", "undecided", "end", 3, 0.98412, 0.9712, 0.9971))
     '0.984 (0.971 to 0.997)'
     """
+    if ratio.by == NOTHING_PASSES:
+        return "without pairs" if ratio.ratio is None else f"{ratio.ratio:g}"
     if ratio.ratio is None:
         return "not known"
     if ratio.low is None or ratio.high is None:
@@ -101,6 +100,8 @@ def interval(ratio: Ratio) -> str:
 def sentence(plan: PairedPlan, ratio: Ratio) -> str:
     """Say in words what a ratio means."""
     first, tolerance = plan.devices[0].name, format_ratio(plan.tolerance)
+    if ratio.by == NOTHING_PASSES:
+        return _without_pairs(first, ratio)
     said = f"{ratio.device}/{first} {interval(ratio)}."
     if ratio.verdict == "regression":
         return f"Regression: {ratio.device} is slower than {first} by more than {tolerance}. {said}"
@@ -122,6 +123,25 @@ def sentence(plan: PairedPlan, ratio: Ratio) -> str:
     if ratio.verdict == "same":
         return f"Control: the second instance of {first} does not differ from the first. {said}"
     return f"Undecided: the run ended before it was known whether {ratio.device} is slower by {tolerance}. {said}"
+
+
+def _without_pairs(first: str, ratio: Ratio) -> str:
+    """Say in words what follows where a device passes no frame of this size."""
+    if ratio.verdict == "regression":
+        return f"Regression: {ratio.device} passes no frame of this size, and {first} does."
+    if ratio.verdict == "no-regression":
+        return f"No regression: {first} passes no frame of this size, and {ratio.device} does."
+    if ratio.verdict == "same":
+        return f"Control: in this the second instance of {first} does not differ from the first."
+    if ratio.verdict == "differs":
+        return f"Control failed: one instance of {first} passes no frame of this size, and the other does."
+    return f"Cannot tell: neither {first} nor {ratio.device} passes a frame of this size."
+
+
+def _short(ratio: Ratio) -> str:
+    if ratio.by == NOTHING_PASSES and ratio.verdict == "cannot-tell":
+        return "neither passes any"
+    return _SHORT.get(ratio.verdict, ratio.verdict)
 
 
 def _has_floor(plan: PairedPlan, ratio: Ratio) -> bool:
@@ -160,14 +180,16 @@ def explain(file: RunFile) -> str:
 
 def _reason(plan: PairedPlan, ratio: Ratio) -> str:
     name = f"{ratio.device}/{plan.devices[0].name}"
+    if ratio.by == NOTHING_PASSES:
+        return sentence(plan, ratio)
     if ratio.low is None or ratio.high is None:
-        return f"{name}: {words.count(ratio.pairs, 'pair')}, too few for an interval: {_SHORT.get(ratio.verdict, '')}"
+        return f"{name}: {words.count(ratio.pairs, 'pair')}, too few for an interval: {_short(ratio)}"
     threshold = 1 - plan.tolerance if ratio.verdict not in _CONTROL else 1.0
     where = "holds" if ratio.low <= threshold <= ratio.high else "is above" if ratio.low > threshold else "is below"
     return (
         f"{name}: {words.count(ratio.pairs, 'pair')}, of which about {ratio.tau:.1f} in a row are worth one; interval"
         f" {ratio.low:.4f} to {ratio.high:.4f} ({_KINDS.get(ratio.by, ratio.by)}) {where} {threshold:g}:"
-        f" {_SHORT.get(ratio.verdict, ratio.verdict)}"
+        f" {_short(ratio)}"
     )
 
 
@@ -239,7 +261,7 @@ def _table(plan: PairedPlan, ratios: list[Ratio]) -> Table:
     rows = [
         [
             f"{ratio.device}/{first}",
-            _SHORT.get(ratio.verdict, ratio.verdict),
+            _short(ratio),
             *(f"{value:.4f}" if value is not None else "–" for value in (ratio.ratio, ratio.low, ratio.high)),
             str(ratio.pairs),
             format_ratio(math.expm1(min(ratio.deviation, _MOST_DEVIATION)), digits=2),
@@ -298,14 +320,14 @@ def _figures(file: RunFile, plan: PairedPlan, ratios: list[Ratio], pairs: list[P
 
 def _card(plan: PairedPlan, ratio: Ratio) -> Card:
     is_good = ratio.verdict in _GOOD
-    known = "interval not known"
+    known = "one of them passes nothing" if ratio.by == NOTHING_PASSES else "interval not known"
     if ratio.low is not None and ratio.high is not None:
         known = f"{ratio.low:.3f} to {ratio.high:.3f}"
     return Card(
         name=f"{ratio.device} / {plan.devices[0].name}",
         value="–" if ratio.ratio is None else f"{ratio.ratio:.3f}",
-        caption=known if not is_good else f"{known}: {_SHORT[ratio.verdict]}",
-        badge="" if is_good else _SHORT.get(ratio.verdict, ratio.verdict),
+        caption=known if not is_good else f"{known}: {_short(ratio)}",
+        badge="" if is_good else _short(ratio),
         pairs=[("Pairs", str(ratio.pairs))],
     )
 

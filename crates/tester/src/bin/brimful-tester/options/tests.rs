@@ -53,7 +53,7 @@ fn frames_are_described_without_interfaces() {
     for (more, largest, has_vlan_tags, ways) in [
         (&[][..], 64, false, both.clone()),
         (&["--frame-size=imix"], 1518, false, both.clone()),
-        (&["--frame-size=9000", "--vlan=5"], 9000, true, both),
+        (&["--frame-size=9216", "--vlan=5"], 9216, true, both),
         (&["--direction=uni"], 64, false, json!([[0, 1]])),
         (
             &["--port=c", "--pattern=many-to-one"],
@@ -160,12 +160,12 @@ fn every_refusal_says_what_to_give() {
     for (more, expected) in [
         (&["--port", "c"][..], "3 ports leave one over"),
         (&["--frame-size", "63"], "give --frame-size 64"),
-        (&["--frame-size", "9001"], "give --frame-size 9000"),
+        (&["--frame-size", "9217"], "give --frame-size 9216"),
         (
             &["--frame-size", "64", "--ip", "6"],
-            "between 84 and 9000 bytes (headers and test stamp need their room): give --frame-size 84",
+            "between 84 and 9216 bytes (headers and test stamp need their room): give --frame-size 84",
         ),
-        (&["--frame-size", "64", "--vlan", "5"], "between 68 and 9000"),
+        (&["--frame-size", "64", "--vlan", "5"], "between 68 and 9216"),
         (&["--vlan", "4095"], "--vlan"),
         (&["--flows", "0"], "--flows"),
         (&["--source-mac", "02:00:00:00:00:01"], "--source-mac is given 1 times"),

@@ -8,6 +8,7 @@ the profile (`release` by default; `make test` says `dev`, which its tests are c
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -23,8 +24,27 @@ _FOLDERS = {"dev": "debug"}
 """Where cargo puts what a profile built, if not in the folder of its name."""
 
 
+def _leave_out_paths() -> None:
+    """Have compilers write no path of this machine, so that a commit gives the same bytes wherever it is built.
+
+    Panics name source files, and the hash that a linker puts into a program covers those of its debugging lines.
+    """
+    cargo = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo")).absolute()
+    target = Path(os.environ.get("CARGO_TARGET_DIR", _ROOT / "target")).absolute()
+    # The last that matches holds.
+    places = {_ROOT: ".", target: "target", cargo: "cargo"}
+    flags = os.environ.get("CARGO_ENCODED_RUSTFLAGS", "\x1f".join(os.environ.get("RUSTFLAGS", "").split()))
+    remapped = [f"--remap-path-prefix={path}={name}" for path, name in places.items()]
+    os.environ["CARGO_ENCODED_RUSTFLAGS"] = "\x1f".join([*filter(None, [flags]), *remapped])
+    remapped = [shlex.quote(f"-ffile-prefix-map={path}={name}") for path, name in places.items()]
+    os.environ["CFLAGS"] = " ".join([os.environ.get("CFLAGS", ""), *remapped])
+    os.environ["CC_SHELL_ESCAPED_FLAGS"] = "1"
+
+
 def _build_binaries() -> None:
     profile = os.environ.get("BRIMFUL_PROFILE", "release")
+    if profile == "release":
+        _leave_out_paths()
     names = tuple(os.environ.get("BRIMFUL_BINARIES", "").split()) or _BINARIES
     packages = [word for name in names for word in ("--bin", name)]
     if profile == "dev":

@@ -45,8 +45,6 @@ def test_a_program_is_found_and_says_what_it_is(program):
 
 PROGRAM = """
 include!(concat!(env!("OUT_DIR"), "/made.rs"));
-#[path = "CARGO/registry/src/host/of_others.rs"]
-mod of_others;
 unsafe extern "C" { fn of_c() -> *const u8; }
 fn main() {
     std::process::exit(unsafe { *of_c() } as i32 + made(std::env::args().count()) + of_others::get(0));
@@ -57,7 +55,7 @@ use std::{env, fs, process::Command};
 fn main() {
     let made = env::var("OUT_DIR").unwrap();
     fs::write(format!("{made}/made.rs"), "fn made(at: usize) -> i32 { [1, 2][at] }").unwrap();
-    fs::write(format!("{made}/of_c.c"), "const char *of_c(void) { return __FILE__; }").unwrap();
+    fs::write(format!("{made}/of_c.c"), "const char *of_c(void) { return __FILE__ __TIME__; }").unwrap();
     let flags = env::var("CFLAGS").unwrap();
     let compile = format!("cc {flags} -g -c -o '{made}/of_c.o' '{made}/of_c.c'");
     assert!(Command::new("sh").args(["-c", &compile]).status().unwrap().success());
@@ -66,6 +64,33 @@ fn main() {
 """
 
 
+CARGO_TOML = """
+[package]
+name = "small"
+edition = "2024"
+[dependencies]
+of_others = "1"
+[profile.release]
+debug = 1
+"""
+CARGO_LOCK = f"""
+version = 4
+[[package]]
+name = "of_others"
+version = "1.0.0"
+source = "registry+https://github.com/rust-lang/crates.io-index"
+checksum = "{"0" * 64}"
+[[package]]
+name = "small"
+version = "0.0.0"
+dependencies = ["of_others"]
+"""
+CONFIG = """
+[source.crates-io]
+replace-with = "here"
+[source.here]
+directory = "{}"
+"""
 OF_OTHERS = "pub fn get(at: usize) -> i32 { [3, 4][at + std::env::args().count()] }"
 
 
@@ -74,13 +99,22 @@ def test_a_released_program_is_the_same_wherever_it_is_built(tmp_path):
     built = []
     for name in ("here", "in a longer place"):
         root, cargo = tmp_path / name / "source", tmp_path / name / "cargo"
+        registry = cargo / "registry"
+        registry.mkdir(parents=True)
+        if built:
+            registry.rename(tmp_path / "elsewhere")
+            registry.symlink_to(tmp_path / "elsewhere")
+        of_others = registry / "src/host/of_others-1.0.0"
         for path, text in {
             root / "tools/build_backend.py": (ROOT / "tools/build_backend.py").read_text(),
-            root / "src/main.rs": PROGRAM.replace("CARGO", str(cargo)),
+            root / "src/main.rs": PROGRAM,
             root / "build.rs": OF_A_BUILD,
-            root / "Cargo.toml": '[package]\nname = "small"\nedition = "2024"\n[profile.release]\ndebug = 1\n',
-            root / "Cargo.lock": 'version = 4\n[[package]]\nname = "small"\nversion = "0.0.0"\n',
-            cargo / "registry/src/host/of_others.rs": OF_OTHERS,
+            root / "Cargo.toml": CARGO_TOML,
+            root / "Cargo.lock": CARGO_LOCK,
+            root / ".cargo/config.toml": CONFIG.format(of_others.parent),
+            of_others / "src/lib.rs": OF_OTHERS,
+            of_others / "Cargo.toml": '[package]\nname = "of_others"\nversion = "1.0.0"\nedition = "2024"\n',
+            of_others / ".cargo-checksum.json": f'{{"files": {{}}, "package": "{"0" * 64}"}}',
         }.items():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
@@ -89,7 +123,7 @@ def test_a_released_program_is_the_same_wherever_it_is_built(tmp_path):
             backend(root / "tools/build_backend.py")._build_binaries()
         built.append((root / "build/wheel.data/scripts/small").read_bytes())
     assert str(tmp_path).encode() not in built[0]
-    assert b"of_others.rs" in built[0]
+    assert b"registry/src/host/of_others-1.0.0/src/lib.rs" in built[0]
     assert b"/out/of_c.c" in built[0]
     assert built[0] == built[1]
 

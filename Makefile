@@ -48,6 +48,9 @@ docs:
 	.venv/bin/python tools/figures.py
 	.venv/bin/zensical build -f mkdocs.yml --strict
 
+# The same bytes under every locale.
+wheel deb: export PYTHONUTF8 = 1
+
 wheel:
 	@tools/setup test
 	.venv/bin/python tools/wheel.py build/dist

@@ -1,9 +1,11 @@
 """The wheel in an empty environment: what `make wheel` builds has all that the README shows."""
 
+import json
 import os
 import subprocess
 import sys
 import venv
+import zipfile
 
 import pytest
 from support import ROOT
@@ -42,6 +44,14 @@ def run(installed, *command, cwd):
 @pytest.mark.timeout(600)
 def test_one_wheel_serves_all_later_pythons_on_linux(installed):
     assert "cp311-abi3-manylinux" in installed[0].name
+
+
+@pytest.mark.timeout(600)
+def test_its_only_bill_has_what_programs_and_extension_are_linked_with(installed):
+    with zipfile.ZipFile(installed[0]) as wheel:
+        (bill,) = [name for name in wheel.namelist() if "/sboms/" in name]
+        names = {one["name"] for one in json.loads(wheel.read(bill))["components"]}
+    assert {"pyo3", "cranelift-codegen", "uplot"} <= names
 
 
 @pytest.mark.timeout(600)

@@ -8,6 +8,7 @@ the profile (`release` by default; `make test` says `dev`, which its tests are c
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -23,8 +24,31 @@ _FOLDERS = {"dev": "debug"}
 """Where cargo puts what a profile built, if not in the folder of its name."""
 
 
+def _leave_out_place_and_time() -> None:
+    """Have compilers write neither paths nor the time, so that a commit gives the same bytes wherever it is built.
+
+    Panics name source files, the hash that a linker puts into a program covers those of its debugging lines, and
+    mimalloc says when it was compiled.
+    """
+    cargo = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo")).absolute()
+    target = Path(os.environ.get("CARGO_TARGET_DIR", _ROOT / "target")).absolute()
+    registry = cargo / "registry"
+    # The last that matches holds. What is behind a link has both names.
+    places = {_ROOT: ".", target: "target", registry.resolve(): "registry", registry: "registry"}
+    flags = os.environ.get("CARGO_ENCODED_RUSTFLAGS", "\x1f".join(os.environ.get("RUSTFLAGS", "").split()))
+    remapped = [f"--remap-path-prefix={path}={name}" for path, name in places.items()]
+    os.environ["CARGO_ENCODED_RUSTFLAGS"] = "\x1f".join([*filter(None, [flags]), *remapped])
+    remapped = [shlex.quote(f"-ffile-prefix-map={path}={name}") for path, name in places.items()]
+    os.environ["CFLAGS"] = " ".join([os.environ.get("CFLAGS", ""), *remapped])
+    os.environ["CC_SHELL_ESCAPED_FLAGS"] = "1"
+    # The first day that a wheel can have, and has without this.
+    os.environ.setdefault("SOURCE_DATE_EPOCH", "315532800")
+
+
 def _build_binaries() -> None:
     profile = os.environ.get("BRIMFUL_PROFILE", "release")
+    if profile == "release":
+        _leave_out_place_and_time()
     names = tuple(os.environ.get("BRIMFUL_BINARIES", "").split()) or _BINARIES
     packages = [word for name in names for word in ("--bin", name)]
     if profile == "dev":

@@ -14,10 +14,12 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 LICENCE_FILES = re.compile(r"(un)?licen[sc]e|copying|notice", re.IGNORECASE)
 CLASSIFIER = "License :: OSI Approved :: "
-HEAD = """brimful {version} is licensed under the Apache License 2.0; see /usr/share/common-licenses/Apache-2.0.
+HEAD = """brimful {version}, Copyright the brimful developers, is licensed under the Apache License 2.0; see
+/usr/share/common-licenses/Apache-2.0.
 
-It comes with what it needs of others. The texts of these licences are in {crates} for Rust, and in
-/usr/lib/brimful/*.dist-info for Python. The chart library is in brimful's own.
+It comes with what it needs of others, under the copyright of their authors. The texts of these licences are in
+{crates} for Rust, and in /usr/lib/brimful/*.dist-info for Python.
+The chart library is in brimful's own.
 
 """
 

@@ -6,11 +6,16 @@ usage: wheel.py DIRECTORY
 from __future__ import annotations
 
 import os
+import platform
 import re
 import subprocess
 import sys
+import tomllib
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
+
+import bundled
 
 ROOT = Path(__file__).resolve().parent.parent
 ELF = b"\x7fELF"
@@ -41,18 +46,38 @@ def broken_promises(name: str, files: dict[str, bytes]) -> list[str]:
     return broken
 
 
+def files_that_name(places: Iterable[Path], files: dict[str, bytes]) -> list[str]:
+    """Say which files of a wheel name directories of who built it: elsewhere they would be others."""
+    return [f"{file} names {place}" for file, content in files.items() for place in places if bytes(place) in content]
+
+
+def write_bill(path: Path) -> None:
+    """List what extension and programs are linked with; maturin's own has no programs, and never the same bytes."""
+    machine = os.environ.get("CARGO_BUILD_TARGET", platform.machine()).partition("-")[0]
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(bundled.bill_of_materials(version, [*bundled.crates(machine), bundled.vendored()]))
+
+
 def main(directory: str) -> None:
     """Build it with what `make test` has installed."""
+    bill = "build/wheel.sbom/brimful.cdx.json"
+    write_bill(ROOT / bill)
     places = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    # Without this the wheel is for the Linux that it was built on alone.
-    environment = {**os.environ, "PATH": places, "MATURIN_PEP517_ARGS": "--compatibility pypi --strip"}
+    # Without the first the wheel is for the Linux that it was built on alone.
+    options = f"--compatibility pypi --strip --sbom-include {bill}"
+    environment = {**os.environ, "PATH": places, "MATURIN_PEP517_ARGS": options}
     pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check"]
     subprocess.run(
         [*pip, "--no-deps", "--no-build-isolation", "--wheel-dir", directory, ROOT], env=environment, check=True
     )
     newest = max(Path(directory).glob("brimful-*.whl"), key=lambda wheel: wheel.stat().st_mtime_ns)
     with zipfile.ZipFile(newest) as wheel:
-        broken = broken_promises(newest.name, {name: wheel.read(name) for name in wheel.namelist()})
+        files = {name: wheel.read(name) for name in wheel.namelist()}
+    broken = broken_promises(newest.name, files)
+    if os.environ.get("BRIMFUL_PROFILE", "release") == "release":
+        cargo = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo")).absolute()
+        broken += files_that_name((ROOT, cargo), files)
     if broken:
         raise SystemExit(f"wheel.py: {newest}: {'; '.join(broken)}")
 

@@ -2,13 +2,16 @@
 
 import runpy
 import sys
+import unittest.mock
 from pathlib import Path
 
 import pytest
 from support import ROOT
 
 NAME = "brimful-0.1.0-cp311-abi3-manylinux_2_34_aarch64.whl"
-broken_promises = runpy.run_path(str(ROOT / "tools" / "wheel.py"))["broken_promises"]
+with unittest.mock.patch.object(sys, "path", [str(ROOT / "tools"), *sys.path]):
+    TOOL = runpy.run_path(str(ROOT / "tools" / "wheel.py"))
+broken_promises = TOOL["broken_promises"]
 
 
 def program(*versions):
@@ -42,3 +45,8 @@ def test_programs_of_ours_are_seen_to_need_a_library():
     for name in ("brimful-tester", "brimful-forwarder", "brimful-switchd", "brimful-disk"):
         content = Path(sys.executable).with_name(name).read_bytes()
         assert broken_promises(NAME.replace("_34", "_2"), {name: content})[0].startswith(f"{name} needs glibc 2.")
+
+
+def test_a_file_that_names_where_it_was_built_is_named():
+    said = TOOL["files_that_name"]([Path("/src/one"), Path("/cargo")], {"a": b"\0/src/one/b.rs\0", "b": b"./b.rs"})
+    assert said == ["a names /src/one"]

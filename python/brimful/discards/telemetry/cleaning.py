@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from brimful.discards.schema import SAMPLES, Flag
-from brimful.discards.telemetry.chains import Tail, counted, is_polled
+from brimful.discards.telemetry.chains import NO_ENDS, Ends, Tail, counted, is_polled
 from brimful.discards.telemetry.late import put_together
 from brimful.discards.telemetry.rows import (
     ABSOLUTE,
@@ -51,7 +51,7 @@ def ceilings_per_s(uplink_bps: float) -> NDArray[np.float64]:
 
 
 def merge(rows: Rows, ceilings: NDArray[np.float64]) -> tuple[Rows, int]:
-    """Sort rows by (metric, end) and keep one of each; give how many had versions that differ, too.
+    """Sort rows by (metric, end) and keep one of each; give how many that differ from it were dropped, too.
 
     Rows come in the order of ingestion. Of versions that differ the last is kept, but one that can be right is kept
     rather than one that cannot. Of a direction that is not known two counters may have the same end.
@@ -78,11 +78,12 @@ def _one_each(rows: Rows, key: NDArray[np.int64], ceilings: NDArray[np.float64])
     possible = plausible(rows, ceilings).astype(np.int64)
     best = np.maximum.reduceat(possible * len(rows) + place, starts) % len(rows)
     leader = np.repeat(starts, np.diff(starts, append=len(rows)))
-    differs = np.logical_or.reduceat(_content(rows) != _content(rows)[leader], starts)
+    content = _content(rows)
+    differs = np.logical_or.reduceat(content != content[leader], starts)
     kept = rows.take(best)
     kept["flags"] |= np.bitwise_or.reduceat(rows["flags"] & int(Flag.CONFLICT), starts)
     kept["flags"][differs] |= int(Flag.CONFLICT)
-    return kept, int(differs.sum())
+    return kept, int((content != np.repeat(content[best], np.diff(starts, append=len(rows)))).sum())
 
 
 def _content(rows: Rows) -> NDArray[np.void]:
@@ -128,7 +129,7 @@ def _two_each(rows: Rows) -> tuple[Rows, int]:
     return rows[np.lexsort((rows["delivered"], rows["counter"], rows["end_us"]))], int(crowded.sum())
 
 
-def clean(rows: Rows, tail: Tail, ceilings: NDArray[np.float64], machine: str) -> pa.Table:
+def clean(rows: Rows, tail: Tail, ceilings: NDArray[np.float64], machine: str, after: Ends = NO_ENDS) -> pa.Table:
     """Make the rows of a store from merged ones, whose directions were separated.
 
     Parameters
@@ -141,6 +142,8 @@ def clean(rows: Rows, tail: Tail, ceilings: NDArray[np.float64], machine: str) -
         See `ceilings_per_s`.
     machine
         Its name.
+    after
+        See `chains.counted`.
     """
     start = np.where(rows["kind"] == FIXED, rows["start_us"], rows["end_us"] - BIN_US)
     value = np.where(rows["kind"] == FIXED, rows["value"], np.nan)
@@ -152,7 +155,7 @@ def clean(rows: Rows, tail: Tail, ceilings: NDArray[np.float64], machine: str) -
         polls = rows if isinstance(polled, slice) else rows.take(polled)
         # The ages of the device are the last rows.
         uptimes = rows[np.searchsorted(rows["metric"], UPTIME) :]
-        found = counted(polls, uptimes, tail, ceilings)
+        found = counted(polls, uptimes, tail, ceilings, after)
         put_together(polls, *found, ceilings)
         start[polled], value[polled] = found[:2]
         flags[polled] |= found[2]

@@ -7,6 +7,7 @@ device (`chains`) shows it.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -98,7 +99,7 @@ def _overlaps(times: Numbers, counts: Numbers) -> Iterator[tuple[Span, _Part, _P
     back = np.flatnonzero(np.diff(times) < 0) + 1
     if len(back) > min(1 + MOST_STEPS * len(times), MOST_STEPS_AT_ALL):
         return
-    for step, last in zip(back, [*back[1:], len(times)], strict=True):
+    for step, last in itertools.pairwise([*back, len(times)]):
         begin, end = max(times[:step].min(), times[step]), min(times[:step].max(), times[last - 1])
         parts = []
         for side, edge in ((slice(0, step), step - 1), (slice(step, last), step)):

@@ -20,7 +20,7 @@ def merged(rows, ceilings):
         possible = [row for row in found if _plausible(row, ceilings[row["metric"]])]
         best = dict((possible or found)[-1])
         differ = any(_delivered(row) != _delivered(found[0]) for row in found)
-        conflicts += sum(_delivered(row) != _delivered(best) for row in found)
+        conflicts += differ
         if differ or any(row["flags"] & Flag.CONFLICT for row in found):
             best["flags"] |= Flag.CONFLICT
         kept.append(best)

@@ -51,7 +51,7 @@ def ceilings_per_s(uplink_bps: float) -> NDArray[np.float64]:
 
 
 def merge(rows: Rows, ceilings: NDArray[np.float64]) -> tuple[Rows, int]:
-    """Sort rows by (metric, end) and keep one of each; give how many that differ from it were dropped, too.
+    """Sort rows by (metric, end) and keep one of each; give how many had versions that differ, too.
 
     Rows come in the order of ingestion. Of versions that differ the last is kept, but one that can be right is kept
     rather than one that cannot. Of a direction that is not known two counters may have the same end.
@@ -78,12 +78,11 @@ def _one_each(rows: Rows, key: NDArray[np.int64], ceilings: NDArray[np.float64])
     possible = plausible(rows, ceilings).astype(np.int64)
     best = np.maximum.reduceat(possible * len(rows) + place, starts) % len(rows)
     leader = np.repeat(starts, np.diff(starts, append=len(rows)))
-    content = _content(rows)
-    differs = np.logical_or.reduceat(content != content[leader], starts)
+    differs = np.logical_or.reduceat(_content(rows) != _content(rows)[leader], starts)
     kept = rows.take(best)
     kept["flags"] |= np.bitwise_or.reduceat(rows["flags"] & int(Flag.CONFLICT), starts)
     kept["flags"][differs] |= int(Flag.CONFLICT)
-    return kept, int((content != np.repeat(content[best], np.diff(starts, append=len(rows)))).sum())
+    return kept, int(differs.sum())
 
 
 def _content(rows: Rows) -> NDArray[np.void]:

@@ -21,6 +21,7 @@ from brimful.discards.schema import Flag
 from brimful.discards.store import Partition, Store
 from brimful.discards.telemetry import catalogue, disco
 from brimful.discards.telemetry.columns import Decoded
+from brimful.discards.telemetry.interleaved import BETWEEN
 from brimful.discards.telemetry.merging import Counts, Merged, judge_machine, merge_machine, rows_between
 from brimful.discards.telemetry.rows import Rows
 from brimful.discards.telemetry.seen import Seen
@@ -346,6 +347,8 @@ class _Ingest:
             self.summary.rows_new += merged.new
             self.summary.rows_known += merged.known
             self.summary.rows_conflicting += merged.conflicting
+            if merged.left_out:
+                self.summary.left_out[BETWEEN] = self.summary.left_out.get(BETWEEN, 0) + merged.left_out
             if merged.may_count_twice:
                 site, machine = merged.place
                 self.summary.notes.append(

@@ -15,8 +15,8 @@ from brimful.discards.schema import SAMPLES, WIDTHS, Flag
 from brimful.discards.store import Partition, Store
 from brimful.discards.telemetry.chains import NO_TAIL, Ends, Tail, alone_in, tail_of
 from brimful.discards.telemetry.cleaning import ceilings_per_s, clean, merge
+from brimful.discards.telemetry.interleaved import taken_apart
 from brimful.discards.telemetry.mislabelled import tell_apart
-from brimful.discards.telemetry.replicas import are_between
 from brimful.discards.telemetry.rows import (
     BIN_US,
     METRICS,
@@ -67,6 +67,8 @@ class Merged:
     conflicting: int = 0
     may_count_twice: bool = False
     """Differences of one source lie evenly between those of another."""
+    left_out: int = 0
+    """Differences that surely do."""
     days: dict[Partition, Counts] = field(default_factory=dict)
 
 
@@ -85,10 +87,12 @@ def merge_machine(
         stored = store.read(partition, SAMPLES)
         ceilings = ceilings_per_s(capacities.at(site, partition.day))
         old = empty_rows(0) if stored is None else from_table(stored)
-        merged.may_count_twice |= _may_count_twice([old, *days[day]])
-        rows, conflicts = merge(joined([old, *days[day]]), ceilings)
+        parts, left_out, may_be_two = taken_apart([old, *days[day]])
+        merged.left_out += left_out
+        merged.may_count_twice |= may_be_two
+        rows, conflicts = merge(joined(parts), ceilings)
         rows = tell_apart(rows)
-        delivered = sum(len(part) for part in days[day])
+        delivered = sum(len(part) for part in days[day]) - left_out
         new = len(rows) - len(old)
         merged.new += new
         merged.conflicting += conflicts
@@ -106,19 +110,6 @@ def merge_machine(
             _clean_before(store, site, machine, day - 1, rows, capacities, merged)
         _write(store, partition, table, stored, merged)
     return merged
-
-
-def _may_count_twice(parts: list[Rows]) -> bool:
-    """Say whether differences lie evenly between others, as those of a second poller do."""
-    before: dict[int, list[NDArray[np.int64]]] = {}
-    for part in parts:
-        since = part["kind"] == SINCE
-        for code in np.unique(part["metric"][since]).tolist():
-            ends = np.unique(part["end_us"][since & (part["metric"] == code)])
-            if code in before and are_between(np.unique(np.concatenate(before[code])) / 1e6, ends / 1e6):
-                return True
-            before.setdefault(code, []).append(ends)
-    return False
 
 
 def rows_between(store: Store, place: tuple[str, str], first_day: int, last_day: int) -> Rows:

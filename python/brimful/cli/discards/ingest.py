@@ -102,7 +102,7 @@ def ingest(
     from brimful.discards.store import Store
     from brimful.discards.telemetry import ingest as ingesting
     from brimful.discards.telemetry.source import Reading
-    from brimful.discards.telemetry.sources import find_sources
+    from brimful.discards.telemetry.sources import find_sources, passed_over
     from brimful.discards.times import check_zone
 
     _keep_memory()
@@ -127,6 +127,7 @@ def ingest(
             progress=progress,
             reading=Reading(latest_s=time.time() + _DAY_S, counters=counters, zone=timezone),
         )
+    summary.notes[:0] = passed_over(sources, files)
     click.echo(_json(summary) if as_json else _text(summary))
     return 1 if summary.too_many_bad else 0
 
@@ -223,7 +224,7 @@ def _text(summary: IngestSummary) -> str:
     if summary.notes:
         lines += ["", *summary.notes[:_SHOWN]]
         if len(summary.notes) > _SHOWN:
-            lines.append(f"and {len(summary.notes) - _SHOWN} more such ports")
+            lines.append(f"and {len(summary.notes) - _SHOWN} more such notes")
     if summary.flags.get("wraps"):
         lines += ["", _SAVE_WIDE]
     if summary.flags.get("sawtooth"):

@@ -54,7 +54,7 @@ class IngestSummary(msgspec.Struct):
     left_out: dict[str, int] = msgspec.field(default_factory=dict)
     """Samples that say nothing, by reason: they are no bad lines."""
     notes: list[str] = msgspec.field(default_factory=list)
-    """Of ports: the first ones."""
+    """Of files that are not read, and of ports: the first ones."""
     rows_new: int = 0
     rows_known: int = 0
     rows_conflicting: int = 0

@@ -37,10 +37,11 @@ def _plausible(row, ceiling_per_s):
     return row["kind"] in {ABSOLUTE, SINCE} or float(row["delivered"]) <= ceiling_per_s * 10
 
 
-def cleaned(rows, tail, ceilings):
+def cleaned(rows, tail, ceilings, after):
     """Give what a store has of merged rows; ``tail`` is {metric: (end, counter)} of the day before.
 
-    Where that day ended in a dip, (end, counter, end before the dip, counter before the dip).
+    Where that day ended in a dip, (end, counter, end before the dip, counter before the dip). ``after`` are the ends
+    of differences on the next day.
     """
     polls = [_Poll(row) for row in rows if row["kind"] != FIXED]
     chains = {}
@@ -50,7 +51,7 @@ def cleaned(rows, tail, ceilings):
     uptimes = [(row["end_us"], row["value"]) for row in rows if METRICS[row["metric"]] == "switch.uptime"]
     while True:
         for metric, chain in chains.items():
-            _link(chain, tail.get(metric), _usual(chain))
+            _link(chain, tail.get(metric), _usual(chain, after.get(metric, [])))
         _judge(polls, chains, _starts_of_device(uptimes), ceilings)
         steps = _steps_of_clock(_starts_of_device(uptimes))
         for poll in polls:
@@ -60,7 +61,9 @@ def cleaned(rows, tail, ceilings):
         if not _undo_dips(chains):
             break
     told = {
-        id(poll.row): list(_told(poll, chain, ceilings[metric])) for metric, chain in chains.items() for poll in chain
+        id(poll.row): list(_told(poll, chain, ceilings[metric], after.get(metric)))
+        for metric, chain in chains.items()
+        for poll in chain
     }
     for metric, chain in chains.items():
         if METRICS[metric].split(".")[1] in {"octets", "unicast"}:
@@ -106,8 +109,9 @@ class _Poll:
         self.dip = False
 
 
-def _usual(chain):
+def _usual(chain, after):
     ends = sorted(poll.end for poll in chain if poll.row["kind"] in {ABSOLUTE, SINCE})
+    ends += after if ends else []
     gaps = sorted(b - a for a, b in itertools.pairwise(ends))
     return gaps[(len(gaps) - 1) // 2] if gaps else BIN
 
@@ -264,7 +268,7 @@ def _undo_dips(chains):
     return undone
 
 
-def _told(poll, chain, ceiling):
+def _told(poll, chain, ceiling, after):
     """Give start, value and flags of a poll."""
     if poll.dip:
         return poll.start, None, Flag.DIP
@@ -275,7 +279,7 @@ def _told(poll, chain, ceiling):
         flags |= Flag.MISSED_POLL
     if poll.since and poll.stepped:
         return poll.start, None, flags | Flag.STEPPED
-    if poll.since and poll.before is None and len(chain) == 1:
+    if poll.since and poll.before is None and len(chain) == 1 and not after:
         return poll.start, None, flags
     if poll.since:
         value = poll.row["delivered"]

@@ -119,15 +119,23 @@ def deliveries(draw):
     return draw(st.permutations(rows + repeated)), tail
 
 
+def ends_after(kept, tail):
+    """Give differences of the next day, where one of this day is alone."""
+    return {
+        code: [NOON_US + round(at * 1e6) for at in (86_400, 86_430, 86_530)] for code in chains.alone_in(kept, tail)
+    }
+
+
 @given(deliveries())
 def test_cleaning_equals_its_naive_twin(case):
     rows, tail = case
     kept, conflicts = cleaning.merge(as_rows(rows), CEILINGS)
     naive_kept, naive_conflicts = naive.merged(rows, CEILINGS)
     assert conflicts == naive_conflicts
-    table = cleaning.clean(kept, as_tail(tail), CEILINGS, "mlab1")
-    assert table.schema == SAMPLES
-    assert as_dicts(table) == naive.cleaned(naive_kept, tail, CEILINGS)
+    for after in ({}, ends_after(kept, as_tail(tail))):
+        table = cleaning.clean(kept, as_tail(tail), CEILINGS, "mlab1", after)
+        assert table.schema == SAMPLES
+        assert as_dicts(table) == naive.cleaned([dict(one) for one in naive_kept], tail, CEILINGS, after)
 
 
 @given(deliveries())

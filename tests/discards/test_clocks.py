@@ -8,6 +8,7 @@ import pytest
 from brimful.discards.capacities import Capacities
 from brimful.discards.schema import Flag
 from brimful.discards.telemetry import clocks
+from brimful.discards.telemetry.interleaved import BETWEEN
 from brimful.discards.telemetry.source import Reading
 from telemetry import MIDNIGHT, put
 from test_prometheus import answer, rows_of, series
@@ -73,14 +74,14 @@ def test_a_clock_that_is_set_back(tmp_path, step_s, are_counters, order):
     summary, rows = put_table(tmp_path, text, counters=are_counters)
     assert wrong(rows) == []
     # Twice what the step is long, in both columns.
-    assert summary.left_out[SET_BACK] == pytest.approx(2 * abs(step_s) / 60, abs=2)
+    assert summary.left_out[SET_BACK] == pytest.approx(4 * abs(step_s) / 60, abs=4)
     assert sum(row["usable"] for row in rows) > 2 * (480 - 2 * abs(step_s) / 60) - 10
 
 
 def test_a_clock_that_is_set_back_by_an_hour_of_summer(tmp_path):
     """Local times without a zone, on the minute: each is there twice, with other numbers."""
     summary, rows = put_table(tmp_path, as_table(moments(-3600)))
-    assert summary.left_out == {SET_BACK: 120}
+    assert summary.left_out == {SET_BACK: 240}
     assert wrong(rows) == []
     (first,) = [row for row in rows if row["flags"] & Flag.REPLACED and ".octets." in row["metric"]]
     assert (first["value"], first["usable"]) == (None, False)
@@ -209,22 +210,62 @@ def test_times_twice_by_hand():
     assert clocks.times_twice(np.array(times[::-1], float), np.array(rising[::-1])) == [(90, 180)]
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_clocks_that_are_set_back_at_random(tmp_path, seed):
-    """Once or twice, by more than two intervals: no rate is too high, and not all is left out."""
-    chance = random.Random(seed)
+def stepped(chance, *, least):
+    """Give polls with a clock that is set back once or twice, by so many intervals or more; and after which polls."""
     every, count = chance.choice([10, 30, 60, 300]), chance.randrange(60, 400)
     places = [chance.randrange(10, count - 5) for _ in range(chance.choice([1, 2]))]
-    steps = {place: -chance.uniform(2.2, 60) * every for place in places}
+    steps = {place: -chance.uniform(least, 60) * every for place in places}
     found, offset = [], 40_000.0
     for place in range(count):
         offset += steps.get(place, 0)
         true = every * place + chance.uniform(-0.02, 0.02) * every
         if chance.random() > 0.03:
             found.append((true, BEGIN + true + offset))
+    return found, steps, count
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_clocks_that_are_set_back_at_random(tmp_path, seed):
+    """Once or twice, by more than two intervals: no rate is too high, and not all is left out."""
+    chance = random.Random(seed)
+    found, steps, count = stepped(chance, least=2.2)
     are_counters = chance.random() < 0.6
     _, rows = put_table(tmp_path, as_table(found, are_counters=are_counters), counters=are_counters)
     # How long the first difference took is not known.
     rates = [rate for rate in wrong([row for row in rows if not row["flags"] & Flag.UNANCHORED]) if rate > RATE]
     assert rates == []
     assert sum(row["usable"] for row in rows) >= 2 * (count - 130 * len(steps)) * 0.9 - 10
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("later_first", [False, True])
+def test_differences_in_two_files_between_which_the_clock_was_set_back(tmp_path, seed, later_first):
+    """What lies between the others is left out, and counted."""
+    found = list(moments(-random.Random(seed).uniform(1.1, 70) * 60, jitter=1, seed=seed))
+    head, *lines = as_table(found, are_counters=False).splitlines()
+    parts = [lines[:89], lines[89:]]
+    for number, part in enumerate(reversed(parts) if later_first else parts):
+        (tmp_path / f"{number}.csv").write_text("\n".join([head, *part, ""]))
+    summary = put(tmp_path / "store", tmp_path / "0.csv", tmp_path / "1.csv", reading=Reading(counters=False))
+    rows = rows_of(tmp_path / "store")
+    assert wrong(rows) == []
+    assert 0 < summary.left_out[BETWEEN] <= 2 * 71
+    assert summary.samples == summary.rows_new + summary.left_out[BETWEEN]
+    assert summary.without_value == {"replaced": 2}
+
+
+def test_a_late_row_is_no_step(tmp_path):
+    head, *lines = as_table(moments(0), are_counters=False).splitlines()
+    lines[50], lines[51] = lines[51], lines[50]
+    summary, rows = put_table(tmp_path, "\n".join([head, *lines, ""]), counters=False)
+    assert (summary.left_out, wrong(rows)) == ({}, [])
+
+
+@pytest.mark.parametrize("step", [-1.28, -1.9, -2.55])
+@pytest.mark.parametrize("before", [4, 90])
+def test_a_clock_that_is_set_back_by_little(tmp_path, step, before):
+    """A row or two lie between the others."""
+    text = as_table(moments(60 * step, before=before), are_counters=False)
+    summary, rows = put_table(tmp_path, text, counters=False)
+    assert 0 < summary.left_out[SET_BACK] <= 12
+    assert wrong([row for row in rows if not row["flags"] & Flag.UNANCHORED]) == []

@@ -15,10 +15,10 @@ from test_prometheus import rows_of
 HEAD = "timestamp,device,port,direction,octets,discards\n"
 
 
-def ingest(tmp_path, *options):
+def ingest(tmp_path, *options, of="a.csv"):
     from brimful.cli.discards.ingest import ingest as command
 
-    done = CliRunner().invoke(command, ["--store", str(tmp_path / "store"), str(tmp_path / "a.csv"), *options])
+    done = CliRunner().invoke(command, ["--store", str(tmp_path / "store"), str(tmp_path / of), *options])
     return done.exception or done
 
 
@@ -83,3 +83,13 @@ def test_the_master_of_spark_is_the_one_that_was_given(tmp_path, monkeypatch):
 def test_options_of_other_engines_are_refused(engine, master, dataset, message):
     with pytest.raises(UsageError, match=message):
         engine_options.check_engine(engine, master, dataset)
+
+
+def test_files_of_a_directory_that_are_not_read_are_counted(table):
+    for name in ("b.txt", "more/c.log", ".hidden"):
+        (table / "data" / name).parent.mkdir(parents=True, exist_ok=True)
+        (table / "data" / name).write_text("x")
+    (table / "a.csv").rename(table / "data" / "a.csv")
+    told = json.loads(ingest(table, "--counters", "--json", of="data").output)
+    assert told["notes"] == [f"{table}/data: 2 files in it are not read, such as b.txt; to read one, name it"]
+    assert (told["sources_new"], told["samples"]) == (1, told["values"] + told["without_value"]["first_poll"])

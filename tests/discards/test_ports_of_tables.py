@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 
 import pytest
 from brimful.discards.telemetry.source import Reading
@@ -42,7 +43,7 @@ def test_differences_below_zero_are_bridged_or_counted_and_cost_no_other_column(
     done = ingest(written(tmp_path, given))
     assert done.exit_code == 0
     assert f"differences below zero{': ' if 'set' in told else ' '}{told}" in done.output
-    assert "lines, bad                  0" in done.output
+    assert re.search("lines, bad +0\n", done.output)
     assert values(tmp_path) == expected
     assert values(tmp_path, "octets") == [(60, 1000)] * len(given)
 

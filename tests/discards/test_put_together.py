@@ -4,10 +4,13 @@ import json
 import os
 
 import pytest
+from brimful.discards.capacities import Capacities
 from brimful.discards.schema import Flag
 from brimful.discards.speed_tests import loading
+from brimful.discards.store import Store
 from brimful.discards.table_texts import OTHER_HEADER
 from brimful.discards.telemetry import sources
+from brimful.discards.telemetry.ingest import judge_again
 from brimful.discards.telemetry.source import Reading
 from brimful.errors import UsageError
 from telemetry import MIDNIGHT, put
@@ -178,11 +181,32 @@ def test_nan_of_python_costs_no_row(tmp_path, kind):
     assert (summary.bad_lines, totals(tmp_path)) == (0, ALL)
 
 
-def test_the_first_difference_has_no_rate_of_a_time_that_is_not_known(tmp_path):
-    """At midnight it is alone in its day: nothing says how long it took."""
-    lines = [f"{MIDNIGHT + 300 * n},edge,1,tx,3000000,5,0" for n in range(12)]
-    (tmp_path / "a.csv").write_text("\n".join([GENERIC, *lines, ""]))
-    put(tmp_path / "store", tmp_path / "a.csv", reading=Reading(counters=False))
+LINES = [f"{MIDNIGHT + 300 * n},edge,1,tx,3000000,5,0" for n in range(12)]
+
+
+@pytest.mark.parametrize(
+    "parts", [[LINES], [LINES[:1], LINES[1:]], [LINES[1:], LINES[:1]], [LINES[1:4], LINES[:1], LINES[4:]]]
+)
+def test_the_first_difference_at_midnight_is_as_long_as_those_of_the_next_day(tmp_path, parts):
+    """It is alone in its day; in whatever order they come."""
+    for number, lines in enumerate(parts):
+        (tmp_path / f"{number}.csv").write_text("\n".join([GENERIC, *lines, ""]))
+        put(tmp_path / "store", tmp_path / f"{number}.csv", reading=Reading(counters=False))
     first, *others = (row for row in rows_of(tmp_path / "store") if ".octets." in row["metric"])
-    assert (first["value"], first["usable"]) == (None, False)
-    assert {row["value"] / row["span_s"] for row in others} == {10_000}
+    assert (first["value"], first["span_s"], first["flags"]) == (3_000_000, 300, Flag.UNANCHORED)
+    assert {(row["value"], row["span_s"]) for row in others} == {(3_000_000, 300)}
+    assert judge_again(Store.open(tmp_path / "store"), Capacities(), 1) == 0
+
+
+def test_a_difference_of_which_nothing_says_how_long_it_took(tmp_path):
+    """A device that ran for one interval: it is named, and has a value where its length is given."""
+    (tmp_path / "a.csv").write_text(f"{GENERIC}\n{LINES[3]}\n")
+    summary = put(tmp_path / "store", tmp_path / "a.csv", reading=Reading(counters=False))
+    assert (summary.values, summary.without_value) == (0, {"no_interval": 3})
+    text = "\n".join([f"{GENERIC},span_s", *(f"{LINES[3]},{span}" for span in ("300", "", "0", "x", "1e300")), ""])
+    (tmp_path / "b.csv").write_text(text)
+    summary = put(tmp_path / "new", tmp_path / "b.csv", reading=Reading(counters=False))
+    assert (summary.values, summary.without_value, summary.refused_samples) == (3, {}, 12)
+    assert summary.refused == {"span_s is no length of an interval": 4}
+    (row,) = [row for row in rows_of(tmp_path / "new") if ".octets." in row["metric"]]
+    assert (row["value"], row["span_s"], row["flags"]) == (3_000_000, 300, 0)

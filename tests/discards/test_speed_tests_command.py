@@ -43,7 +43,12 @@ def test_the_summary_for_people(tmp_path, snapshot):
 
 def test_the_summary_for_programs(tmp_path, snapshot):
     archive(tmp_path)
-    assert json.loads(command(tmp_path, "x-ndt5-mlab1-bcn01-ndt.tgz", "--json", check=1).stdout) == snapshot
+    told = json.loads(command(tmp_path, "x-ndt5-mlab1-bcn01-ndt.tgz", "--json", check=1).stdout)
+    assert told == snapshot
+    bad = sum(one["results"] for one in told["bad"])
+    # Each of these results has one test or none.
+    assert told["results"] == told["tests"] + told["empty"] + told["without_transfer"] + told["traces"]["read"] + bad
+    assert told["tests"] == told["added"] + told["repeated"] + told["conflicts"]
 
 
 def test_how_many_bad_results_are_too_many(tmp_path):

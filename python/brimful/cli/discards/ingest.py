@@ -37,8 +37,10 @@ _FLAGS = {
     "sawtooth": "of counters that fall too often, no value",
     "replaced": "first polls after another index or a clock set back, no value",
     "stepped": "intervals in which the clock was set, no value",
+    "first_poll": "first polls of counters, no value",
+    "no_interval": "differences of which nothing says how long they took, no value",
 }
-"""Flag of rows: what the summary calls it, in the order in which it does."""
+"""Flag of rows, or why they have no value: what the summary calls it, in the order in which it does."""
 _SAVE_WIDE = (
     "Counters of 32 bits begin again more than once between two polls at this capacity: save ifHCOutOctets and "
     "ifHCOutUcastPkts instead of ifOutOctets and ifOutUcastPkts, poll more often, or give a lower --capacity."
@@ -46,6 +48,10 @@ _SAVE_WIDE = (
 _NO_COUNTERS = (
     "Columns that fall in more than a quarter of their rows are no counters, or those of two ports under one name: "
     "ingest differences without --counters, and give each port a name of its own."
+)
+_GIVE_LENGTHS = (
+    "A difference that is the only one of its port on two days has no rate: ingest into a new store a table with a "
+    "column span_s, the length of each interval in seconds."
 )
 _SHOWN = 10
 
@@ -96,7 +102,7 @@ def ingest(
     from brimful.discards.store import Store
     from brimful.discards.telemetry import ingest as ingesting
     from brimful.discards.telemetry.source import Reading
-    from brimful.discards.telemetry.sources import find_sources
+    from brimful.discards.telemetry.sources import find_sources, passed_over
     from brimful.discards.times import check_zone
 
     _keep_memory()
@@ -121,6 +127,7 @@ def ingest(
             progress=progress,
             reading=Reading(latest_s=time.time() + _DAY_S, counters=counters, zone=timezone),
         )
+    summary.notes[:0] = passed_over(sources, files)
     click.echo(_json(summary) if as_json else _text(summary))
     return 1 if summary.too_many_bad else 0
 
@@ -196,27 +203,34 @@ def _text(summary: IngestSummary) -> str:
         ("lines, bad", summary.bad_lines),
         ("samples", summary.samples),
         ("samples that others repeat", summary.repeated_samples),
+        ("samples left out", sum(summary.left_out.values())),
+        ("samples of bad lines", summary.refused_samples),
         ("rows, new", summary.rows_new),
         ("rows, already there", summary.rows_known),
         ("rows, conflicting", summary.rows_conflicting),
     ]
     lines = _aligned(numbers)
     if summary.days:
-        found = [(text, summary.flags[name]) for name, text in _FLAGS.items() if name in summary.flags]
+        counts = summary.flags | {name: summary.without_value.get(name, 0) for name in ("first_poll", "no_interval")}
+        # These are unanchored, too, but nothing is assumed of them.
+        counts["unanchored"] = summary.flags.get("unanchored", 0) - counts["first_poll"] - counts["no_interval"]
+        found = [(text, counts[name]) for name, text in _FLAGS.items() if counts.get(name)]
         gaps = [(f"missing bins, {kind}", number) for kind, number in sorted(summary.missing_bins.items())]
-        lines += ["", f"rows of the {summary.days} days of machines that these belong to:", *_aligned(found + gaps)]
-        if not found and not gaps:
-            lines[-1] += " nothing amiss"
+        values = [("with a value", summary.values), ("without one", sum(summary.without_value.values()))]
+        title = f"rows of the {summary.days} days of machines that these belong to:"
+        lines += ["", title, *_aligned(values + found + gaps)]
     if summary.left_out:
         lines += ["", "samples left out:", *_aligned(sorted(summary.left_out.items()))]
     if summary.notes:
         lines += ["", *summary.notes[:_SHOWN]]
         if len(summary.notes) > _SHOWN:
-            lines.append(f"and {len(summary.notes) - _SHOWN} more such ports")
+            lines.append(f"and {len(summary.notes) - _SHOWN} more such notes")
     if summary.flags.get("wraps"):
         lines += ["", _SAVE_WIDE]
     if summary.flags.get("sawtooth"):
         lines += ["", _NO_COUNTERS]
+    if summary.without_value.get("no_interval"):
+        lines += ["", _GIVE_LENGTHS]
     if summary.refused:
         most = sorted(summary.refused.items(), key=lambda item: (-item[1], item[0]))
         lines += ["", "bad lines:", *_aligned(most[:_SHOWN])]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
@@ -122,16 +123,31 @@ def _flat(document: dict[str, Any], outer: str = "") -> Iterator[tuple[str, str 
             yield f"{outer}{name}", None if value is None else str(value)
 
 
-def _read_text(text: bytes, number: int, rows: _Rows) -> Iterator[SpeedTest]:
+def _parts(text: bytes) -> list[msgspec.Raw]:
+    """Give the documents of a list one by one, so that one that is none costs no other."""
+    with contextlib.suppress(msgspec.DecodeError, RecursionError):
+        return msgspec.json.decode(without_nan(text), type=list[msgspec.Raw])
+    return []
+
+
+def _read_text(text: bytes, number: int, rows: _Rows, *, is_part: bool = False) -> Iterator[SpeedTest]:
     tally, member = rows.tally, rows.member
     try:
         decoded = _decoded(text)
     except msgspec.ValidationError as error:
+        parts = [] if is_part else _parts(text)
+        for part in parts:
+            yield from _read_text(bytes(part), number, rows, is_part=True)
+        if parts:
+            return
         problem = f"has a wrong type: {error}"
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         problem = "is not JSON"
     else:
         plain = None
+        if decoded == []:
+            tally.results += 1
+            tally.empty += 1
         for place, document in enumerate(decoded if isinstance(decoded, list) else [decoded]):
             try:
                 tests = _tests_of(document, rows.server)

@@ -98,7 +98,7 @@ def read_samples(
     points: dict[tuple[tuple[str, str], ...], list[tuple[float, str]]] = {}
     of_tags: dict[tuple[object, ...], list[tuple[float, str]]] = {}
     left_out: Counter[str] = Counter()
-    unreadable = ""
+    unreadable: list[str] = []
     problems: list[Problem] = []
     with source.path.open("rb") as file:
         lines = WholeLines(uncompressed(file))
@@ -111,7 +111,7 @@ def read_samples(
                 left_out[f"time {DOUBTFUL}"] += 1
                 continue
             if math.isnan(seconds):
-                unreadable = unreadable or at
+                unreadable.append(at[:1000])
                 continue
             key = (name, *tags.items())
             found = of_tags.get(key)
@@ -120,14 +120,15 @@ def read_samples(
                 found = of_tags[key] = points.setdefault(tuple(sorted(labels.items())), [])
             found.append((seconds, value))
     if unreadable:
-        problems.append(
-            (0, f"has a time that cannot be read: {unreadable[:_SHOWN]}; {HOW_TO_WRITE}", unreadable[:1000])
-        )
+        first = unreadable[0]
+        problems.append((0, f"has a time that cannot be read: {first[:_SHOWN]}; {HOW_TO_WRITE}", first))
     if lines.damage is None and not points and not (left_out.keys() - {_UNTIMED}):
         raise UnreadableError(problems[0][1] if problems else f"has no times; {HOW_TO_WRITE}" if left_out else _NONE)
     every = [Series(dict(labels), list(values)) for labels, values in points.items()]
     yield Decoded(
         lines=len(problems),
+        samples=left_out.total() + len(unreadable),
+        refused_samples=len(unreadable),
         refused=[Refused(str(source.path), "", *problem) for problem in problems],
         left_out=left_out,
     )

@@ -14,6 +14,7 @@ A poll that reads less than the one before has one of these reasons, looked for 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -100,6 +101,9 @@ class Tail:
 
 
 NO_TAIL = Tail.empty()
+Ends = Mapping[int, Times]
+"""When the differences of the next day end, by the code of their metric."""
+NO_ENDS: Ends = {}
 
 
 def tail_of(table: pa.Table) -> Tail:
@@ -146,8 +150,17 @@ def _is_low(counter: int, level: int) -> bool:
     return counter == 0 or 2 * counter >= level
 
 
+def alone_in(rows: Rows, tail: Tail) -> list[int]:
+    """Give the metrics of a day with a single difference, and none on the day before: nothing in it says its length."""
+    since = rows["kind"] == SINCE
+    if not since.any():
+        return []
+    count = np.bincount(rows["metric"][since], minlength=len(METRICS))[: len(METRICS)]
+    return [int(code) for code in np.flatnonzero((count == 1) & (tail.end_us < 0))]
+
+
 def counted(
-    rows: Rows, uptimes: Rows, tail: Tail, ceilings: NDArray[np.float64]
+    rows: Rows, uptimes: Rows, tail: Tail, ceilings: NDArray[np.float64], after: Ends = NO_ENDS
 ) -> tuple[Times, NDArray[np.float64], NDArray[np.int16]]:
     """Give start, value and flags of polls from the polls before them.
 
@@ -161,15 +174,17 @@ def counted(
         The last polls of the day before.
     ceilings
         What each metric can count in a second at the most, by its code.
+    after
+        Of the metrics that are alone (`alone_in`): their usual distance is that from the next day.
     """
     dips, boots = np.zeros(len(rows), bool), ages.boots_of(uptimes, tail.age)
-    chain = _Chain(rows, tail, dips)
+    chain = _Chain(rows, tail, dips, after)
     falls = np.flatnonzero(chain.fell)
     replaced = (rows["flags"] & int(Flag.REPLACED)).any()
     if len(falls) or replaced or len(boots.booted_us) or chain.held.any():
         dips = _dips(rows, tail, ceilings, falls)
         while True:
-            chain = _Chain(rows, tail, dips)
+            chain = _Chain(rows, tail, dips, after)
             rebooted, wrapped, like_wraps = _reasons(chain, boots, ceilings)
             # While others were set back, a counter that reads 0 was so, too, however soon it is where it was.
             certain = chain.known & ~dips & ((chain.fell & ~wrapped) | rebooted)
@@ -181,13 +196,13 @@ def counted(
         wrapped = rebooted = like_wraps = dips
     several = _may_wrap_more(chain, like_wraps, ceilings)
     stepped = ages.steps_of_clock(boots, chain.start_us, chain.end) & chain.known
-    return _values(chain, dips, wrapped, rebooted, several, stepped)
+    return _values(chain, dips, wrapped, rebooted, several, stepped, after)
 
 
 class _Chain:
     """Polls, each with the one before it that counts."""
 
-    def __init__(self, rows: Rows, tail: Tail, dips: Bools) -> None:
+    def __init__(self, rows: Rows, tail: Tail, dips: Bools, after: Ends) -> None:
         self.rows = rows
         # Fields of records lie apart: what is read again and again is put together first.
         metric, kind, end, counter = (
@@ -214,7 +229,7 @@ class _Chain:
         self.before_us, self.before, self.implied = before_us, before, implied
         self.known = before_us >= 0
         self.anchored = self.known & (implied == before)
-        self.nominal_us = nominal = _nominal_us(metric, end, bare)
+        self.nominal_us = nominal = _nominal_us(metric, end, bare, after)
         start = np.where(
             self.anchored, before_us, np.where(self.known, np.maximum(before_us, end - nominal), end - nominal)
         )
@@ -358,7 +373,7 @@ def _overlapping(chain: _Chain, dips: Bools, certain: Bools) -> Bools:
 
 
 def _values(
-    chain: _Chain, dips: Bools, wrapped: Bools, rebooted: Bools, several: Bools, stepped: Bools
+    chain: _Chain, dips: Bools, wrapped: Bools, rebooted: Bools, several: Bools, stepped: Bools, after: Ends
 ) -> tuple[Times, NDArray[np.float64], NDArray[np.int16]]:
     end, counter = chain.end, chain.counter
     step = counter + np.uint64(WRAP) - chain.implied
@@ -366,7 +381,7 @@ def _values(
     reset = ~dips & ~wrapped & ~several & (chain.fell | rebooted)
     sawtooth = _falls_too_often(chain, reset) & ~dips & ~reset
     stepped = stepped & ~dips & ~reset & ~several & ~sawtooth
-    unknown = dips | reset | several | sawtooth | stepped | (chain.absolute & ~chain.known) | _alone(chain)
+    unknown = dips | reset | several | sawtooth | stepped | (chain.absolute & ~chain.known) | _alone(chain, after)
     difference = np.where(chain.since, chain.rows["delivered"], np.where(wrapped, step, counter - chain.implied))
     # A difference that is not exact in a float is no count of anything.
     inexact = difference > EXACT
@@ -385,12 +400,14 @@ def _values(
     return chain.start_us, value, flags.astype(np.int16)
 
 
-def _alone(chain: _Chain) -> Bools:
+def _alone(chain: _Chain, after: Ends) -> Bools:
     """Say which differences have no row beside them that says how long they took."""
     if not chain.since.any():
         return np.zeros(len(chain.metric), bool)
-    alone: Bools = chain.since & ~chain.known & (np.bincount(chain.metric, minlength=len(METRICS)) == 1)[chain.metric]
-    return alone
+    alone = np.bincount(chain.metric, minlength=len(METRICS)) == 1
+    alone[list(after)] = False
+    unknown: Bools = chain.since & ~chain.known & alone[chain.metric]
+    return unknown
 
 
 def _may_wrap_more(chain: _Chain, like_wraps: Bools, ceilings: NDArray[np.float64]) -> Bools:
@@ -418,12 +435,12 @@ def _falls_too_often(chain: _Chain, reset: Bools) -> Bools:
     return often
 
 
-def _nominal_us(metric: NDArray[np.int16], end: Times, irregular: Bools) -> Times:
+def _nominal_us(metric: NDArray[np.int16], end: Times, irregular: Bools, after: Ends) -> Times:
     """Give how long a bin is without missed polls: of sources without bins, the usual distance of their rows."""
     nominal = np.full(len(end), BIN_US)
     for code in np.unique(metric[irregular]):
         chosen = irregular & (metric == code)
-        distances = np.sort(np.diff(end[chosen]))
+        distances = np.sort(np.diff(np.append(end[chosen], after.get(int(code), ()))))
         if len(distances):
             nominal[chosen] = distances[(len(distances) - 1) // 2]
     return nominal

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from brimful.discards.schema import SAMPLES, Flag
-from brimful.discards.telemetry.chains import Tail, counted, is_polled
+from brimful.discards.telemetry.chains import NO_ENDS, Ends, Tail, counted, is_polled
 from brimful.discards.telemetry.late import put_together
 from brimful.discards.telemetry.rows import (
     ABSOLUTE,
@@ -128,7 +128,7 @@ def _two_each(rows: Rows) -> tuple[Rows, int]:
     return rows[np.lexsort((rows["delivered"], rows["counter"], rows["end_us"]))], int(crowded.sum())
 
 
-def clean(rows: Rows, tail: Tail, ceilings: NDArray[np.float64], machine: str) -> pa.Table:
+def clean(rows: Rows, tail: Tail, ceilings: NDArray[np.float64], machine: str, after: Ends = NO_ENDS) -> pa.Table:
     """Make the rows of a store from merged ones, whose directions were separated.
 
     Parameters
@@ -141,6 +141,8 @@ def clean(rows: Rows, tail: Tail, ceilings: NDArray[np.float64], machine: str) -
         See `ceilings_per_s`.
     machine
         Its name.
+    after
+        See `chains.counted`.
     """
     start = np.where(rows["kind"] == FIXED, rows["start_us"], rows["end_us"] - BIN_US)
     value = np.where(rows["kind"] == FIXED, rows["value"], np.nan)
@@ -152,7 +154,7 @@ def clean(rows: Rows, tail: Tail, ceilings: NDArray[np.float64], machine: str) -
         polls = rows if isinstance(polled, slice) else rows.take(polled)
         # The ages of the device are the last rows.
         uptimes = rows[np.searchsorted(rows["metric"], UPTIME) :]
-        found = counted(polls, uptimes, tail, ceilings)
+        found = counted(polls, uptimes, tail, ceilings, after)
         put_together(polls, *found, ceilings)
         start[polled], value[polled] = found[:2]
         flags[polled] |= found[2]

@@ -7,6 +7,7 @@ device (`chains`) shows it.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -18,7 +19,9 @@ SET_BACK = "are of a time that is there twice, as a clock was set back (of local
 MOST_STEPS, MOST_STEPS_AT_ALL = 0.05, 50
 """Share of rows, and number; times that go back more often are in no order."""
 FEWEST_BEHIND = 2
-"""Differences of fewer rows are corrections."""
+"""Differences of fewer rows are corrections, or late."""
+CROWDED = 0.75
+"""Of the usual distance: rows closer to one on the other side do not fill a gap there, as late ones do."""
 MOST_TWICE = 0.5
 """Of more than this share of both sides, two pollers have written one after the other, or one the same again."""
 TWO_POLLERS = "is of one of two pollers that have counted the same: keep the rows of one of them"
@@ -50,7 +53,7 @@ def differences_twice(times: Numbers, numbers: Numbers) -> tuple[list[Span], lis
     stepped: list[Span] = []
     doubled: list[Span] = []
     for span, before, after in _overlaps(times, numbers):
-        if len(after.times) >= FEWEST_BEHIND and not _is_repeated(before, after):
+        if (len(after.times) >= FEWEST_BEHIND or after.is_crowded) and not _is_repeated(before, after):
             (doubled if min(before.share, after.share) > MOST_TWICE else stepped).append(span)
     return stepped, doubled
 
@@ -87,6 +90,8 @@ class _Part(NamedTuple):
     """Of all rows on that side."""
     edge: float
     """What was counted in the row beside the step."""
+    is_crowded: bool
+    """One of its rows lies close to one on the other side, but not at the same time."""
 
 
 def _overlaps(times: Numbers, counts: Numbers) -> Iterator[tuple[Span, _Part, _Part]]:
@@ -98,14 +103,26 @@ def _overlaps(times: Numbers, counts: Numbers) -> Iterator[tuple[Span, _Part, _P
     back = np.flatnonzero(np.diff(times) < 0) + 1
     if len(back) > min(1 + MOST_STEPS * len(times), MOST_STEPS_AT_ALL):
         return
-    for step, last in zip(back, [*back[1:], len(times)], strict=True):
+    usual_s = float(np.median(np.abs(np.diff(times)))) if len(times) > 1 else 0.0
+    for step, last in itertools.pairwise([*back, len(times)]):
         begin, end = max(times[:step].min(), times[step]), min(times[:step].max(), times[last - 1])
         parts = []
-        for side, edge in ((slice(0, step), step - 1), (slice(step, last), step)):
+        sides = slice(0, step), slice(step, last)
+        for side, other, edge in zip(sides, sides[::-1], (step - 1, step), strict=True):
             inside = (times[side] >= begin) & (times[side] <= end)
-            parts.append(_Part(times[side][inside], counts[side][inside], float(inside.mean()), float(counts[edge])))
+            found = times[side][inside]
+            is_crowded = _are_close(found, times[other], CROWDED * usual_s)
+            parts.append(_Part(found, counts[side][inside], float(inside.mean()), float(counts[edge]), is_crowded))
         if all(len(part.times) for part in parts):
             yield (float(begin), float(end)), parts[0], parts[1]
+
+
+def _are_close(times: Numbers, others: Numbers, limit_s: float) -> bool:
+    """Say whether one of some times is closer to one of the others than this, but not the same."""
+    edges = np.concatenate([[-np.inf], np.unique(others), [np.inf]])
+    place = np.searchsorted(edges, times)
+    apart = np.minimum(times - edges[place - 1], edges[place] - times)
+    return bool(((apart > 0) & (apart < limit_s)).any())
 
 
 def _is_repeated(before: _Part, after: _Part) -> bool:

@@ -38,6 +38,8 @@ _SECOND = re.compile(r"-s[0-9]+$")
 _NAME_LENGTH = 80
 MISSING = "are NaN, null or stale"
 """Why samples are left out that say nothing."""
+NO_AGE = "say no age of a device, or none of its time"
+"""Why samples of how long it was up are left out."""
 NOT_TOLD = "(not told)"
 """Stands for the switch in tables that do not have it."""
 UNIT_REASONS = [f"timestamps are in {unit}, not in seconds" for unit in ("nanoseconds", "microseconds", "milliseconds")]
@@ -71,6 +73,8 @@ class Decoded:
     """What their reader has to know of ports."""
     repeated: int = 0
     """Samples of the first generation that the next file begins with."""
+    refused_samples: int = 0
+    """Of the lines that are refused, as far as they can be read, and those that a line is refused for."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +123,9 @@ def sort_out(
         if samples.any():
             wrong.append((np.bincount(line_of_sample[samples], minlength=len(place)) > 0, reason))
     good = _refuse(columns, wrong, refused)
+    missing = decoded.left_out[MISSING]
     taken = _counts(columns, line_of_sample, refused, decoded) & good[line_of_sample]
+    decoded.refused_samples += int((~taken).sum()) - (decoded.left_out[MISSING] - missing)
     if file_of_line is not None:
         first = np.cumsum(columns.length) - columns.length
         started = np.where(columns.length > 0, np.append(columns.samples["timestamp"], 0)[first], 0)

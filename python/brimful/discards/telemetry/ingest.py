@@ -21,6 +21,7 @@ from brimful.discards.schema import Flag
 from brimful.discards.store import Partition, Store
 from brimful.discards.telemetry import catalogue, disco
 from brimful.discards.telemetry.columns import Decoded
+from brimful.discards.telemetry.interleaved import BETWEEN
 from brimful.discards.telemetry.merging import Counts, Merged, judge_machine, merge_machine, rows_between
 from brimful.discards.telemetry.rows import Rows
 from brimful.discards.telemetry.seen import Seen
@@ -48,22 +49,29 @@ class IngestSummary(msgspec.Struct):
     """The first of them, with the reason."""
     lines: int = 0
     samples: int = 0
+    """Each is a row, or repeated, left out or of a line that was not taken."""
     repeated_samples: int = 0
     left_out: dict[str, int] = msgspec.field(default_factory=dict)
     """Samples that say nothing, by reason: they are no bad lines."""
     notes: list[str] = msgspec.field(default_factory=list)
-    """Of ports: the first ones."""
+    """Of files that are not read, and of ports: the first ones."""
     rows_new: int = 0
     rows_known: int = 0
     rows_conflicting: int = 0
     refused: dict[str, int] = msgspec.field(default_factory=dict)
     """Lines that were not taken, by reason."""
+    refused_samples: int = 0
+    """Samples of theirs that were not taken."""
     days: int = 0
     """Of a machine each, that rows were put into."""
     missing_bins: dict[str, int] = msgspec.field(default_factory=dict)
     """In those days, by type of metric."""
     flags: dict[str, int] = msgspec.field(default_factory=dict)
     """Rows of those days, by flag."""
+    values: int = 0
+    """Rows of those days that have a value."""
+    without_value: dict[str, int] = msgspec.field(default_factory=dict)
+    """Those that have none, each for one reason."""
     bytes: int = 0
     """Of text, uncompressed."""
     quarantine: str | None = None
@@ -282,6 +290,7 @@ class _Ingest:
         summary.lines += decoded.lines
         summary.samples += decoded.samples
         summary.repeated_samples += decoded.repeated
+        summary.refused_samples += decoded.refused_samples
         for reason, count in decoded.left_out.items():
             summary.left_out[reason] = summary.left_out.get(reason, 0) + count
         summary.notes += [note for note in dict.fromkeys(decoded.notes) if note not in summary.notes][
@@ -338,6 +347,8 @@ class _Ingest:
             self.summary.rows_new += merged.new
             self.summary.rows_known += merged.known
             self.summary.rows_conflicting += merged.conflicting
+            if merged.left_out:
+                self.summary.left_out[BETWEEN] = self.summary.left_out.get(BETWEEN, 0) + merged.left_out
             if merged.may_count_twice:
                 site, machine = merged.place
                 self.summary.notes.append(
@@ -358,6 +369,9 @@ class _Ingest:
     def _sum_up(self) -> None:
         self.summary.days = len(self.days)
         for counts in self.days.values():
+            self.summary.values += counts.values
+            for reason, number in counts.without_value.items():
+                self.summary.without_value[reason] = self.summary.without_value.get(reason, 0) + number
             for kind, number in counts.missing_bins.items():
                 self.summary.missing_bins[kind] = self.summary.missing_bins.get(kind, 0) + number
             for flag, number in counts.flags.items():

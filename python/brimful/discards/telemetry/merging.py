@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from brimful.discards.capacities import Capacities
 from brimful.discards.schema import SAMPLES, WIDTHS, Flag
 from brimful.discards.store import Partition, Store
-from brimful.discards.telemetry.chains import NO_TAIL, Tail, tail_of
+from brimful.discards.telemetry.chains import NO_TAIL, Ends, Tail, alone_in, tail_of
 from brimful.discards.telemetry.cleaning import ceilings_per_s, clean, merge
+from brimful.discards.telemetry.interleaved import taken_apart
 from brimful.discards.telemetry.mislabelled import tell_apart
-from brimful.discards.telemetry.replicas import are_between
 from brimful.discards.telemetry.rows import (
     BIN_US,
     METRICS,
@@ -26,9 +26,21 @@ from brimful.discards.telemetry.rows import (
     empty_rows,
     from_table,
     joined,
+    present,
 )
 
 _EPOCH = datetime.date(1970, 1, 1)
+_NO_VALUE = (
+    Flag.REPLACED,
+    Flag.RESET,
+    Flag.AMBIGUOUS,
+    Flag.DIP,
+    Flag.WRAPS,
+    Flag.SAWTOOTH,
+    Flag.STEPPED,
+    Flag.CEILING,
+)
+"""Why a row may have no value; without any of these, it is the first poll of a counter, or a difference alone."""
 
 
 @dataclass
@@ -38,6 +50,9 @@ class Counts:
     flags: dict[Flag, int] = field(default_factory=dict)
     missing_bins: dict[str, int] = field(default_factory=dict)
     """Bins between the first and the last of the day that no row covers, by type of metric."""
+    values: int = 0
+    without_value: dict[str, int] = field(default_factory=dict)
+    """Rows, by the one reason of each."""
 
 
 @dataclass
@@ -52,6 +67,8 @@ class Merged:
     conflicting: int = 0
     may_count_twice: bool = False
     """Differences of one source lie evenly between those of another."""
+    left_out: int = 0
+    """Differences that surely do."""
     days: dict[Partition, Counts] = field(default_factory=dict)
 
 
@@ -70,34 +87,29 @@ def merge_machine(
         stored = store.read(partition, SAMPLES)
         ceilings = ceilings_per_s(capacities.at(site, partition.day))
         old = empty_rows(0) if stored is None else from_table(stored)
-        merged.may_count_twice |= _may_count_twice([old, *days[day]])
-        rows, conflicts = merge(joined([old, *days[day]]), ceilings)
+        parts, left_out, may_be_two = taken_apart([old, *days[day]])
+        merged.left_out += left_out
+        merged.may_count_twice |= may_be_two
+        rows, conflicts = merge(joined(parts), ceilings)
         rows = tell_apart(rows)
-        delivered = sum(len(part) for part in days[day])
+        delivered = sum(len(part) for part in days[day]) - left_out
         new = len(rows) - len(old)
         merged.new += new
         merged.conflicting += conflicts
         merged.known += delivered - new - conflicts
         before = tail[1] if tail is not None and tail[0] == day - 1 else _stored_tail(store, site, machine, day - 1)
-        table = clean(rows, before, ceilings, machine)
+        after = _ends_after(store, site, machine, day, rows, before, days.get(day + 1, []))
+        table = clean(rows, before, ceilings, machine, after)
+        # Of two rows with one start, one is kept.
+        merged.new -= len(rows) - len(table)
+        merged.conflicting += len(rows) - len(table)
         tail = (day, tail_of(table))
         if day + 1 not in days:
             _clean_again(store, site, machine, day + 1, tail[1], capacities, merged)
+        if day - 1 not in days and (rows["kind"] == SINCE).any():
+            _clean_before(store, site, machine, day - 1, rows, capacities, merged)
         _write(store, partition, table, stored, merged)
     return merged
-
-
-def _may_count_twice(parts: list[Rows]) -> bool:
-    """Say whether differences lie evenly between others, as those of a second poller do."""
-    before: dict[int, list[NDArray[np.int64]]] = {}
-    for part in parts:
-        since = part["kind"] == SINCE
-        for code in np.unique(part["metric"][since]).tolist():
-            ends = np.unique(part["end_us"][since & (part["metric"] == code)])
-            if code in before and are_between(np.unique(np.concatenate(before[code])) / 1e6, ends / 1e6):
-                return True
-            before.setdefault(code, []).append(ends)
-    return False
 
 
 def rows_between(store: Store, place: tuple[str, str], first_day: int, last_day: int) -> Rows:
@@ -123,7 +135,9 @@ def judge_machine(store: Store, partitions: list[Partition], capacities: Capacit
             continue
         before = tail[1] if tail is not None and tail[0] + datetime.timedelta(days=1) == partition.day else NO_TAIL
         ceilings = ceilings_per_s(capacities.at(partition.site, partition.day))
-        table = clean(_known_rows(stored), before, ceilings, partition.name)
+        rows = _known_rows(stored)
+        after = _ends_after(store, partition.site, partition.name, (partition.day - _EPOCH).days, rows, before)
+        table = clean(rows, before, ceilings, partition.name, after)
         tail = (partition.day, tail_of(table))
         changed += not table.equals(stored.combine_chunks())
         _write(store, partition, table, stored, merged)
@@ -155,17 +169,60 @@ def _clean_again(
     if stored is None:
         return
     ceilings = ceilings_per_s(capacities.at(site, partition.day))
-    table = clean(_known_rows(stored), tail, ceilings, machine)
+    rows = _known_rows(stored)
+    table = clean(rows, tail, ceilings, machine, _ends_after(store, site, machine, day, rows, tail))
     after = tail_of(table)
     if after != tail_of(stored):
         _clean_again(store, site, machine, day + 1, after, capacities, merged)
     _write(store, partition, table, stored, merged)
 
 
+def _ends_after(
+    store: Store, site: str, machine: str, day: int, rows: Rows, tail: Tail, new: Sequence[Rows] = ()
+) -> Ends:
+    """Give when the differences of the next day end, of the metrics that are alone on this one."""
+    alone = alone_in(rows, tail)
+    if not alone:
+        return {}
+    later = joined([rows_between(store, (site, machine), day + 1, day + 1), *new])
+    later = later[later["kind"] == SINCE]
+    ends = {code: np.unique(later["end_us"][later["metric"] == code]) for code in alone}
+    return {code: found for code, found in ends.items() if len(found)}
+
+
+def _clean_before(
+    store: Store, site: str, machine: str, day: int, later: Rows, capacities: Capacities, merged: Merged
+) -> None:
+    """Clean a day that is in the store, if differences that are alone in it depend on rows of the day after."""
+    partition = _partition(site, machine, day)
+    stored = store.read(partition, SAMPLES)
+    rows = empty_rows(0) if stored is None else _known_rows(stored)
+    tail = _stored_tail(store, site, machine, day - 1) if (rows["kind"] == SINCE).any() else NO_TAIL
+    after = _ends_after(store, site, machine, day, rows, tail, [later])
+    if after:
+        ceilings = ceilings_per_s(capacities.at(site, partition.day))
+        _write(store, partition, clean(rows, tail, ceilings, machine, after), stored, merged)
+
+
 def _write(store: Store, partition: Partition, table: pa.Table, stored: pa.Table | None, merged: Merged) -> None:
     merged.days[partition] = _counts(table)
     if stored is None or not table.equals(stored.combine_chunks()):
         store.write(partition, table)
+
+
+def _without_value(table: pa.Table, flags: NDArray[np.int16]) -> dict[str, int]:
+    """Count rows without a value, by the first reason that holds."""
+    left = ~present(table["value"])
+    has_counter = present(table["counter"])
+    reasons = {str(flag.name).lower(): (flags & int(flag)) != 0 for flag in _NO_VALUE}
+    reasons |= {"first_poll": has_counter, "no_interval": ~has_counter}
+    found = {}
+    for reason, rows in reasons.items():
+        number = int(np.count_nonzero(rows & left))
+        left &= ~rows
+        if number:
+            found[reason] = number
+    return found
 
 
 def _counts(table: pa.Table) -> Counts:
@@ -175,6 +232,9 @@ def _counts(table: pa.Table) -> Counts:
         number = int(np.count_nonzero(flags & int(flag)))
         if number:
             counts.flags[flag] = number
+    counts.values = len(table) - table["value"].null_count
+    if table["value"].null_count:
+        counts.without_value = _without_value(table, flags)
     metric = table["metric"].chunk(0)
     codes: NDArray[np.int16] = as_numbers(metric.indices)
     start = as_numbers(table["bin_start"])

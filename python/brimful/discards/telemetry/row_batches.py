@@ -33,7 +33,7 @@ COUNTED = {
     "pause": "pause",
 }
 """Column: type of metric."""
-OPTIONAL = ("scope", "ifIndex", "uptime")
+OPTIONAL = ("scope", "ifIndex", "uptime", "span_s")
 FLAT = ("hostname", "metric", "timestamp", "value")
 SWITCH = "experiment"
 _NAMES = {name.lower(): name for name in (*GENERIC, *COUNTED, *OPTIONAL, *FLAT, SWITCH)}

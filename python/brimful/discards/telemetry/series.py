@@ -14,7 +14,7 @@ from brimful.discards.schema import Flag
 from brimful.discards.telemetry import clocks
 from brimful.discards.telemetry.again import leave_out_stored, may_be_of_two, rank_of
 from brimful.discards.telemetry.cells import are_fractions, are_rounded
-from brimful.discards.telemetry.columns import MISSING, UNIT_REASONS, Decoded, Refused, put, wrong_clocks
+from brimful.discards.telemetry.columns import MISSING, NO_AGE, UNIT_REASONS, Decoded, Refused, put, wrong_clocks
 from brimful.discards.telemetry.ports import FEWEST_PAIRS, MOST_PAIRS
 from brimful.discards.telemetry.renames import follow
 from brimful.discards.telemetry.replicas import as_one, differing, told
@@ -39,9 +39,10 @@ def read_series(every: list[Series], source: Source) -> Iterator[Decoded | Settl
     seen = source.seen
     decoded = Decoded(lines=len(every), samples=sum(len(one.values) for one in every))
 
-    def refuse(number: int, series: Series, problem: str) -> None:
+    def refuse(number: int, series: Series, problem: str, samples: int | None = None) -> None:
         text = msgspec.json.encode(series.metric).decode()[:1000]
         decoded.refused.append(Refused(str(source.path), "", number, problem, text))
+        decoded.refused_samples += len(series.values) if samples is None else samples
 
     known: list[Known] = []
     ages: list[tuple[int, Series]] = []
@@ -74,18 +75,20 @@ def read_series(every: list[Series], source: Source) -> Iterator[Decoded | Settl
         rows, problem = _rows(one, source.reading.latest_s, part, is_later=seen.follows(one))
         seen.add(one)
         if problem is not None:
-            refuse(one.number, one.series, problem)
+            refuse(one.number, one.series, problem, len(one.series.values) - len(rows) - part.left_out.total())
         put(part, rows, np.zeros(len(rows), np.int64), [one.place])
         yield part
     places = sorted({one.place for one in known})
-    for number, series in _of_one_kind(ages):
+    for number, series in _of_one_kind(ages, decoded):
         device = device_in(series.metric)
         part = Decoded()
         of_device = [place for place in places if place[0] == device]
         if not of_device:
             refuse(number, series, "is the age of a device without counters here; save both in one answer")
+        rows = _ages(series, source.reading.latest_s)
+        if of_device and len(rows) < len(series.values):
+            part.left_out[NO_AGE] += len(series.values) - len(rows)
         for place in of_device:
-            rows = _ages(series)
             put(part, rows, np.zeros(len(rows), np.int64), [place])
         yield part
     yield decoded
@@ -266,20 +269,24 @@ def _rows(one: Known, latest_s: float, decoded: Decoded, *, is_later: bool) -> t
     return rows, problem
 
 
-def _of_one_kind(ages: list[tuple[int, Series]]) -> list[tuple[int, Series]]:
+def _of_one_kind(ages: list[tuple[int, Series]], decoded: Decoded) -> list[tuple[int, Series]]:
     """Give the ages of one kind of each device: an agent is younger than its host."""
     best: dict[str, int] = {}
     for _, series in ages:
         device, kind = device_in(series.metric), _UPTIMES.index(series.metric["__name__"])
         best[device] = min(kind, best.get(device, kind))
-    return [one for one in ages if _UPTIMES[best[device_in(one[1].metric)]] == one[1].metric["__name__"]]
+    kept = [one for one in ages if _UPTIMES[best[device_in(one[1].metric)]] == one[1].metric["__name__"]]
+    decoded.repeated += sum(len(one.values) for _, one in ages) - sum(len(one.values) for _, one in kept)
+    return kept
 
 
-def _ages(series: Series) -> Rows:
-    """Make rows of how long a device was up."""
+def _ages(series: Series, latest_s: float) -> Rows:
+    """Make rows of how long a device was up, where that can be right."""
     times: NDArray[np.float64] = np.array([at for at, _ in series.values], np.float64)
     said = [counter_of(text) for _, text in series.values]
     taken = np.array([one is not None and one >= 0 for one in said], bool)
+    for _, wrong in wrong_clocks(times, latest_s):
+        taken &= ~wrong
     ages = np.array([one or 0 for one in said], np.float64) / 100
     if series.metric["__name__"] == "node_boot_time_seconds":
         ages = np.maximum(times - 100 * ages, 0)

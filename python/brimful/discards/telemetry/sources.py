@@ -53,6 +53,18 @@ def find_sources(paths: Iterable[Path]) -> list[Path]:
     return found
 
 
+def passed_over(paths: Iterable[Path], found: Iterable[Path]) -> list[str]:
+    """Say how many files of directories are not among the sources in them, but for hidden ones."""
+    taken, notes = set(found), []
+    for path in filter(Path.is_dir, paths):
+        inside = (file for file in sorted(path.rglob("*")) if file.is_file() and file not in taken)
+        names = [str(name) for name in (file.relative_to(path) for file in inside) if not str(name).startswith(".")]
+        if names:
+            are = "1 file in it is" if len(names) == 1 else f"{len(names)} files in it are"
+            notes.append(f"{path}: {are} not read, such as {names[0]}; to read one, name it")
+    return notes
+
+
 def _known_endings() -> str:
     *others, last = catalogue.endings()
     return f"{', '.join(others)} or {last}, compressed or not"

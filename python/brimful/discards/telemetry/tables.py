@@ -26,7 +26,17 @@ from brimful.discards.schema import Flag
 from brimful.discards.telemetry import clocks, counters, warehouse
 from brimful.discards.telemetry import ports as of_ports
 from brimful.discards.telemetry.cells import counts_of, devices_of, floats_of, names_of
-from brimful.discards.telemetry.columns import MISSING, NOT_TOLD, Columns, Decoded, Refused, put, sort_out, wrong_clocks
+from brimful.discards.telemetry.columns import (
+    MISSING,
+    NO_AGE,
+    NOT_TOLD,
+    Columns,
+    Decoded,
+    Refused,
+    put,
+    sort_out,
+    wrong_clocks,
+)
 from brimful.discards.telemetry.row_batches import COUNTED, SWITCH, batches
 from brimful.discards.telemetry.rows import ABSOLUTE, CODES, FIXED, SINCE, UPTIME, Rows, empty_rows
 from brimful.discards.telemetry.source import Reading, Source, UnreadableError
@@ -95,6 +105,7 @@ def _flat(batch: pa.Table, reading: Reading, problems: dict[int, str], decoded: 
     readable = ~np.isnan(seconds) & (seconds == np.floor(seconds)) & (np.abs(seconds) < 2**62)
     for row in np.flatnonzero(~readable & ~found.doubtful):
         problems[int(row)] = "timestamp is no time in whole seconds"
+    decoded.refused_samples += len(problems)
     rows = np.flatnonzero(readable)
     names = {}
     for name in ("metric", "hostname", SWITCH):
@@ -114,31 +125,41 @@ def _count_doubtful(found: Times, decoded: Decoded) -> None:
         decoded.left_out[f"time {DOUBTFUL}"] += int(found.doubtful.sum())
 
 
-def _leave_out(nothing: NDArray[np.bool_], checks: _Checks, decoded: Decoded) -> None:
-    """Count rows that say nothing: nothing is wrong with them."""
-    if nothing.any():
-        decoded.left_out[MISSING] += int(nothing.sum())
-        checks.good &= ~nothing
-
-
 @dataclass
 class _Checks:
     """Which rows are still good, and why the others are not."""
 
     good: NDArray[np.bool_]
     problems: dict[int, str]
+    samples: NDArray[np.int64]
+    """Of each row: its counts, and how long the device was up; a row without any counts as one."""
+    decoded: Decoded
 
     def refuse(self, wrong: NDArray[np.bool_], reason: str) -> None:
-        for row in np.flatnonzero(wrong & self.good):
+        wrong = wrong & self.good
+        for row in np.flatnonzero(wrong):
             self.problems[int(row)] = reason
+        self.decoded.refused_samples += int(self.samples[wrong].sum())
         self.good &= ~wrong
+
+    def leave_out(self, rows: NDArray[np.bool_], reason: str) -> None:
+        """Count rows that say nothing: nothing is wrong with them."""
+        rows = rows & self.good
+        if rows.any():
+            self.decoded.left_out[reason] += int(self.samples[rows].sum())
+            self.good &= ~rows
 
 
 def _generic(batch: pa.Table, reading: Reading, problems: dict[int, str], decoded: Decoded) -> None:
     """Read rows of any source: what a port counted until a time."""
     found = times(batch["timestamp"].combine_chunks(), zone=reading.zone)
-    _count_doubtful(found, decoded)
-    checks = _Checks(~found.doubtful, problems)
+    counts = {name: counts_of(batch[name]) for name in COUNTED if name in batch.column_names}
+    ages = floats_of(batch["uptime"]) if "uptime" in batch.column_names else np.full(len(batch), np.nan)
+    cells = [there | bad | (debt > 0) for _, there, bad, debt in counts.values()]
+    samples = np.maximum(np.sum([*cells, ~np.isnan(ages)], axis=0), 1)
+    decoded.samples = int(samples.sum())
+    checks = _Checks(np.ones(len(batch), bool), problems, samples, decoded)
+    checks.leave_out(found.doubtful, f"time {DOUBTFUL}")
     seconds = found.seconds
     checks.refuse(np.isnan(seconds), f"timestamp is no time: {HOW_TO_WRITE}")
     for reason, wrong in wrong_clocks(np.nan_to_num(seconds), reading.latest_s):
@@ -152,12 +173,12 @@ def _generic(batch: pa.Table, reading: Reading, problems: dict[int, str], decode
     scope = np.full(len(batch), "uplink")
     if "scope" in batch.column_names:
         scope = _choice(batch["scope"], _SCOPES, checks, "scope is neither uplink nor local")
-    counts = {name: counts_of(batch[name]) for name in COUNTED if name in batch.column_names}
     for name, (_, _, bad, debt) in counts.items():
         # A difference may be below zero, a counter never is.
         checks.refuse(bad | (debt > 0) if reading.counters else bad, f"{name} is no count")
     present = np.logical_or.reduce([there | (debt > 0) for _, there, _, debt in counts.values()])
-    _leave_out(~present & checks.good, checks, decoded)
+    checks.leave_out(~present, MISSING)
+    span_us = None if reading.counters or "span_s" not in batch.column_names else _spans_us(batch, seconds, checks)
 
     of_port = device * len(ports) + port
     places, place = np.unique(of_port, return_inverse=True)
@@ -169,7 +190,7 @@ def _generic(batch: pa.Table, reading: Reading, problems: dict[int, str], decode
         codes = {"device": device[told], "port": port[told], "index": index[told]}
         decoded.notes += of_ports.renamed(devices, ports, codes, seconds[told])
     ways = (place * 2 + (direction == "tx")) * 2 + (scope == "local")
-    behind = _check_times(ways, device, seconds, checks, list(counts.values()), reading, decoded)
+    behind = _check_times(ways, device, seconds, checks, list(counts.values()), reading)
     end_us = found.us.fill_null(0).to_numpy(zero_copy_only=False)
     parts, part_places = [], []
     for name, (number, there, _, debt) in counts.items():
@@ -178,16 +199,19 @@ def _generic(batch: pa.Table, reading: Reading, problems: dict[int, str], decode
         chosen = np.flatnonzero(checks.good & there)
         rows = empty_rows(len(chosen))
         rows["end_us"] = end_us[chosen]
-        rows["kind"] = ABSOLUTE if reading.counters else SINCE
-        rows["counter" if reading.counters else "delivered"] = number[chosen]
-        rows["flags"] = (behind | (replaced & bool(reading.counters)))[chosen] * int(Flag.REPLACED)
+        if span_us is not None:
+            rows["kind"], rows["value"], rows["start_us"] = FIXED, number[chosen], (end_us - span_us)[chosen]
+        else:
+            rows["kind"] = ABSOLUTE if reading.counters else SINCE
+            rows["counter" if reading.counters else "delivered"] = number[chosen]
+            rows["flags"] = (behind | (replaced & bool(reading.counters)))[chosen] * int(Flag.REPLACED)
         for side, where in itertools.product(("rx", "tx"), ("uplink", "local")):
             same = (direction[chosen] == side) & (scope[chosen] == where)
             rows["metric"][same] = CODES[f"switch.{COUNTED[name]}.{where}.{side}"]
         parts.append(rows)
         part_places.append(place[chosen])
     if "uptime" in batch.column_names:
-        rows, chosen = _uptimes(batch["uptime"], checks, end_us)
+        rows, chosen = _uptimes(ages, checks, end_us)
         parts.append(rows)
         part_places.append(place[chosen])
     known = [(devices[one // len(ports)], ports[one % len(ports)]) for one in places]
@@ -201,23 +225,30 @@ def _check_times(
     checks: _Checks,
     counts: list[of_ports.Count],
     reading: Reading,
-    decoded: Decoded,
 ) -> NDArray[np.bool_]:
     """Take out rows of times that are there twice; say which are the first behind a step of the clock."""
     found = of_ports.set_back(ways, device, seconds, checks.good, counts, are_counters=bool(reading.counters))
     checks.refuse(found.of_two, clocks.TWO_POLLERS)
-    twice = found.twice & checks.good
-    if twice.any():
-        decoded.left_out[clocks.SET_BACK] += int(twice.sum())
-        checks.good &= ~twice
+    checks.leave_out(found.twice, clocks.SET_BACK)
     checks.refuse(of_ports.doubled(ways, seconds, checks.good, counts), _DOUBLED)
     return found.behind
 
 
-def _uptimes(column: pa.ChunkedArray, checks: _Checks, end_us: NDArray[np.int64]) -> tuple[Rows, NDArray[np.intp]]:
+def _spans_us(batch: pa.Table, seconds: NDArray[np.float64], checks: _Checks) -> NDArray[np.int64]:
+    """Give how long each difference took."""
+    span_s = floats_of(batch["span_s"])
+    # No shorter than times are exact, no longer than since 1970.
+    checks.refuse(~((span_s >= 1e-6) & (span_s < np.nan_to_num(seconds))), "span_s is no length of an interval")
+    return np.where(checks.good, np.round(span_s * 1e6), 0).astype(np.int64)
+
+
+def _uptimes(ages: NDArray[np.float64], checks: _Checks, end_us: NDArray[np.int64]) -> tuple[Rows, NDArray[np.intp]]:
     """Make rows of how long devices were up, and say which rows of the table they are of."""
-    ages = floats_of(column)
-    chosen = np.flatnonzero(checks.good & (ages >= 0) & np.isfinite(ages))
+    is_age = (ages >= 0) & np.isfinite(ages)
+    wrong = int((checks.good & ~is_age & ~np.isnan(ages)).sum())
+    if wrong:
+        checks.decoded.left_out[NO_AGE] += wrong
+    chosen = np.flatnonzero(checks.good & is_age)
     rows = empty_rows(len(chosen))
     rows["end_us"], rows["start_us"] = end_us[chosen], end_us[chosen] - 1
     rows["value"], rows["metric"], rows["kind"] = ages[chosen], UPTIME, FIXED

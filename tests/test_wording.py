@@ -99,6 +99,15 @@ def test_numbers_have_one_form(name):
     assert list(found(TEXTS[name], NUMBERS)) == []
 
 
+def test_no_message_writes_a_load_by_hand():
+    """A load has a unit, a prefix and the digits that matter: `units.format_load` knows them, or `stated_load`."""
+    by_hand = re.compile(r"""\{[^{}"]*(:\.\d+g\} ?|\})/s\b|:\.\d+g\} [mun]?s\b""")
+    own = {"units.py", "words.py", "multiple_loss_ratio_search.py"}  # the last knows no unit of its caller's loads
+    package = [path for path in SOURCES if path.suffix == ".py" and path.name not in own]
+    wrong = {str(path.relative_to(ROOT)): by_hand.findall(path.read_text()) for path in package}
+    assert {path: found for path, found in wrong.items() if found} == {}
+
+
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_comments_are_in_the_words_of_the_field(folder):
     wrong = {

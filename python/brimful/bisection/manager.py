@@ -147,7 +147,7 @@ def check_request(request: BisectionRequest) -> None:
         message = f"--tolerance is {units.format_ratio(request.tolerance)}; it must be from 0.01 % to 90 %"
         raise UsageError(message)
     if not 0.01 <= request.trial_s <= 3600:
-        message = f"--trial is {request.trial_s:g} s; it must be from 10 ms to an hour"
+        message = f"--trial is {units.format_delay(request.trial_s)}; it must be from 10 ms to an hour"
         raise UsageError(message)
 
 

@@ -137,13 +137,12 @@ class DelayLoop:
             self._attempt(step, self._plan.warm_up_s, purpose=WARM_UP)
 
     def _attempt(self, step: Step, duration_s: float, purpose: str | None = None) -> Attempt:
-        where = f"trial at {step.load:.10g}/s {'on the wire' if step.path == WIRE else 'through the device'}"
         return self._session.attempt(
             self._measurers[step.path],
             step.load,
             duration_s,
-            where=where,
-            perform=partial(_perform, where),
+            detail="on the wire" if step.path == WIRE else "through the device",
+            perform=_perform,
             purpose=purpose,
             path=step.path,
             round=step.round,
@@ -160,21 +159,18 @@ class DelayLoop:
         return DelayOutcome(delays=delays, trials=trials, warnings=warnings, end=end)
 
 
-def _perform(where: str, measurer: Measurer, load: float, duration_s: float, keep: Keep) -> None:
+def _perform(measurer: Measurer, load: float, duration_s: float, keep: Keep) -> None:
     """Perform a trial that says something of the delay."""
     keep(TrialOutput(sent=0, lost=0, intended=max(1, round(load * duration_s))))
     try:
         output = measurer.measure(load, duration_s)
         keep(output)
-        _check(output, where)
+        _check(output)
     except InvalidTrialError as error:
         raise InvalidTrialError(str(error), _without_histograms(error.reply)) from error
-    except TrialFailedError as error:
-        message = f"{where}: {error}"
-        raise TrialFailedError(message) from error
 
 
-def _check(output: TrialOutput, where: str) -> None:
+def _check(output: TrialOutput) -> None:
     """Refuse a trial that says nothing of the delay.
 
     Raises
@@ -183,7 +179,7 @@ def _check(output: TrialOutput, where: str) -> None:
         Naming what is missing.
     """
     try:
-        observed = observe(output.directions, where=where)
+        observed = observe(output.directions, where="the reply")
     except RecordError as error:
         raise TrialFailedError(str(error)) from error
     if ALL not in observed:

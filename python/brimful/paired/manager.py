@@ -152,7 +152,7 @@ def check_request(request: PairedRequest) -> None:
             message = f"{name} is {units.format_ratio(value)}; it must be from 0.01 % to 90 %"
             raise UsageError(message)
     if not 0.01 <= request.trial_s <= 3600:
-        message = f"--trial is {request.trial_s:g} s; it must be from 10 ms to an hour"
+        message = f"--trial is {units.format_delay(request.trial_s)}; it must be from 10 ms to an hour"
         raise UsageError(message)
 
 

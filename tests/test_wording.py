@@ -25,7 +25,7 @@ IN_COMMENTS = {
 }
 """The same, in what only readers of the code see."""
 NUMBERS = {
-    r"\d[\u2009\u202f]\d": "thousands are parted by commas",
+    r"\d([\u2009\u202f]\d|\u00a0\d{3}\b)": "thousands are parted by commas",
     r"\d \d{3}\b(?=[ ,.;:)]*(frames|bytes|clients|tests|samples|entries|addresses|prefixes|flows))": "write 10,000",
     r"(?<![\w=:.-])[\d.,]*\d%(?![\w-])": "write 5 %, but for what is typed",
     r"(?<![\d.])([1-9][\d,]*\.\d{3,}|0\.[1-9]\d{2,}) %": "no more than two decimals of a per cent",

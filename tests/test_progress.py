@@ -58,7 +58,7 @@ def test_times_go_on_while_a_trial_runs():
 
 def test_a_search_begins_at_zero(tmp_path):
     finished = brimful("search", "-m", "sim:sharp", "--preset", "quick", cwd=tmp_path, check=0)
-    assert finished.stderr.splitlines()[0].startswith("      0 s  trial   1 ")
+    assert finished.stderr.splitlines()[0].startswith("      0 s  trial   0 ")
 
 
 def test_a_log_has_a_line_every_ten_seconds_at_most(capsys):

@@ -102,7 +102,7 @@ class OneWayDead(Troubled):
 def test_a_direction_that_is_dead_at_any_load_ends_the_search_at_once():
     result, _ = run(OneWayDead(alive_below=0))
     assert result.end.reason == "measurement-failed"
-    assert "nothing that a sends arrives at b, neither at 14880000/s nor at 9001/s" in result.end.text
+    assert "nothing that a sends arrives at b, neither at 14.88 Mpps nor at 9.001 kpps" in result.end.text
     assert [trial.invalid for trial in result.trials] == [None, "dead-direction check"]
     assert result.trials[0].lost > 0
 
@@ -118,7 +118,9 @@ def test_a_dead_port_of_many_is_named_where_the_search_ends():
             return msgspec.structs.replace(output, warnings=[named])
 
     result, _ = run(Meshed(alive_below=0))
-    assert "at 9001/s (1 of 8 ports had less than half of its share: b (received nothing)): see to" in result.end.text
+    assert (
+        "at 9.001 kpps (1 of 8 ports had less than half of its share: b (received nothing)): see to" in result.end.text
+    )
 
 
 class Silent(Troubled):
@@ -214,7 +216,7 @@ class Sending(Troubled):
 def test_a_generator_that_sends_nothing_spoils_its_trials(intended):
     result, _ = run(Sending(TrialOutput(sent=0, lost=0, intended=intended)))
     assert result.end.reason == "measurement-failed"
-    assert "invalid trial at 14880000/s: nothing was sent although 14880000 units were due" in result.end.text
+    assert "invalid trial 10 at 14.88 Mpps: nothing was sent although 14880000 units were due" in result.end.text
     assert [found.lower_bound for found in result.goal_results] == [None, None]
 
 

@@ -246,7 +246,7 @@ def test_a_measurer_object_needs_no_more_than_measure():
 @pytest.mark.parametrize(
     ("limits", "complaint"),
     [
-        ({"max_load": 0.5e6}, "max load 1000000/s is above the 500000/s that measurer 'mine' can offer"),
+        ({"max_load": 0.5e6}, "max load 1 Mpps is above the 500 kpps that measurer 'mine' can offer"),
         ({"min_duration_s": 2.0}, "makes no trial shorter than 2 s, but the initial trial duration is 1 s"),
     ],
 )

@@ -27,13 +27,13 @@ def test_virtual_time_passes_for_all_measurers_alike():
     records = []
     one = session(systems, records)
     for turn in turns:
-        one.attempt(systems[turn], 1e6, 1.0, where="a trial", path=str(turn))
+        one.attempt(systems[turn], 1e6, 1.0, path=str(turn))
     lengths = [1.25 if turn == 0 else 1.0 for turn in turns]
     assert [trial.elapsed_s for trial in records] == lengths
     assert [trial.start_s for trial in records] == [sum(lengths[:number]) for number in range(len(turns))]
     assert one.elapsed_s == sum(lengths)
     one.wait(3.0)
-    one.attempt(systems[1], 1e6, 1.0, where="a trial")
+    one.attempt(systems[1], 1e6, 1.0)
     assert records[-1].start_s == sum(lengths) + 3.0
     assert systems[1].now() == one.elapsed_s
 
@@ -48,11 +48,11 @@ def test_every_trial_is_saved_before_the_next_begins_and_learnt_with_it():
 
     system = Counting({1: InvalidTrialError("late", {"id": 3})})
     one = session([system], records, learn=learnt.append)
-    trial = repeat_as_allowed(lambda: one.attempt(system, 2e6, 1.0, where="it"))
-    trial = repeat_as_allowed(lambda: one.attempt(system, 2e6, 1.0, where="it"))
+    trial = repeat_as_allowed(lambda: one.attempt(system, 2e6, 1.0))
+    trial = repeat_as_allowed(lambda: one.attempt(system, 2e6, 1.0))
     assert records == learnt == one.trials
     assert [found.seq for found in records] == [0, 1, 2]
-    assert (records[1].invalid, records[1].extra) == ("invalid it: late", {"id": 3})
+    assert (records[1].invalid, records[1].extra) == ("invalid trial 1 at 2.000 Mpps: late", {"id": 3})
     assert (trial.lost, trial.sent, trial.intended) == (1_000_000, 2_000_000, 2_000_000)
     assert spoiled_warnings(one.trials, "trial")[0].text == "1 of 3 trials were invalid and not counted"
 
@@ -66,7 +66,7 @@ def test_no_interruption_comes_between_saving_and_learning():
 
     system = SimulatedMeasurer(SHARP)
     one = Session([system], Policies(), sink=keep, learn=learnt.append)
-    assert one.run(lambda: one.attempt(system, 1e6, 1.0, where="it"), ended) == ("interrupted", "")
+    assert one.run(lambda: one.attempt(system, 1e6, 1.0), ended) == ("interrupted", "")
     assert learnt == one.trials
     assert len(learnt) == 1
 
@@ -97,10 +97,10 @@ def test_a_session_goes_on_where_another_was_interrupted():
     first, again = SimulatedMeasurer(SHARP), SimulatedMeasurer(SHARP)
     one = session([first], records)
     for _ in range(3):
-        one.attempt(first, 1e6, 1.0, where="it")
+        one.attempt(first, 1e6, 1.0)
     other = session([again], later)
     other.take_over(records)
-    other.attempt(again, 1e6, 1.0, where="it")
+    other.attempt(again, 1e6, 1.0)
     assert (later[0].seq, later[0].start_s, other.elapsed_s) == (3, 3.0, 4.0)
     assert other.end("done", "", []) == End("done", 4, 4.0, "")
 
@@ -126,7 +126,7 @@ def test_a_trial_that_hangs_is_ended_by_the_budget():
 
     system = Hanging({})
     one = session([system], [], budget_s=0.2)
-    assert one.run(lambda: one.attempt(system, 1e6, 1.0, where="it"), ended) == ("time-budget", "")
+    assert one.run(lambda: one.attempt(system, 1e6, 1.0), ended) == ("time-budget", "")
     assert one.trials == []
 
 
@@ -137,11 +137,11 @@ def test_what_a_refused_trial_counted_is_kept():
 
     records = []
     system = SimulatedMeasurer(SHARP)
-    attempt = session([system], records).attempt(system, 1e6, 1.0, where="it", perform=perform)
+    attempt = session([system], records).attempt(system, 1e6, 1.0, perform=perform)
     (trial,) = records
     assert (trial.sent, trial.lost, trial.intended, trial.extra) == (7, 2, 9, {"port": "up"})
-    assert attempt.problem == trial.invalid == "no delay"
+    assert attempt.problem == trial.invalid == "trial 0 at 1.000 Mpps: no delay"
     lossy = Policies(on_error=FailurePolicy(count_as_loss=True))
-    attempt = session([system], records, lossy).attempt(system, 1e6, 1.0, where="it", perform=perform)
+    attempt = session([system], records, lossy).attempt(system, 1e6, 1.0, perform=perform)
     assert attempt.trial.invalid is None
-    assert attempt.trial.warnings == [{"code": "counted-as-loss", "text": "no delay"}]
+    assert attempt.trial.warnings == [{"code": "counted-as-loss", "text": "trial 0 at 1.000 Mpps: no delay"}]

@@ -24,7 +24,7 @@ _TOO_SLOW = re.compile(
 def is_too_slow(reason: str) -> bool:
     """Say whether a trial was invalid because the tester could not offer its load, which says nothing of smaller ones.
 
-    >>> is_too_slow("invalid trial at 5/s: late by 3 ms"), is_too_slow("the link of eth1 is down")
+    >>> is_too_slow("invalid trial 3 at 5 pps: late by 3 ms"), is_too_slow("the link of eth1 is down")
     (True, False)
     """
     return _TOO_SLOW.search(reason) is not None

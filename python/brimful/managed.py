@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -36,6 +36,13 @@ class Begun(msgspec.Struct, frozen=True):
     more: Sequence[Record] = ()
     out: Path | None = None
     """Its directory, where one had to be made already."""
+
+
+class Ended(msgspec.Struct, Generic[_T], frozen=True):
+    """A run that ended, and where its record is."""
+
+    path: Path
+    outcome: _T
 
 
 def manage(

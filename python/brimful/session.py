@@ -29,6 +29,7 @@ from brimful.measurers.base import (
 )
 from brimful.policies import FailurePolicy, Policies
 from brimful.records import NOTHING_PASSES, End, Goal, Record, Trial, Warning
+from brimful.units import format_load
 
 DONE, INTERRUPTED, FAILED, TIME_BUDGET = "done", "interrupted", "measurement-failed", "time-budget"
 """Why a session ended: `End.reason`."""
@@ -203,7 +204,7 @@ class Session:
         load: float,
         duration_s: float,
         *,
-        where: str,
+        detail: str = "",
         perform: Perform = perform_trial,
         purpose: str | None = None,
         **facts: Any,  # noqa: ANN401 - fields of Trial
@@ -216,8 +217,8 @@ class Session:
             Performs it; one of those of the session.
         load, duration_s
             What is asked for, in its unit and in seconds.
-        where
-            Names the trial in messages.
+        detail
+            What messages say of the trial besides its number and load.
         perform
             How it is performed, and what is refused.
         purpose
@@ -235,6 +236,8 @@ class Session:
         start_s = self.elapsed_s
         for clock in self._clocks:
             clock.pass_time(start_s - clock.elapsed_s())
+        shown = format_load(load, measurer.describe().load_unit)
+        where = f"trial {len(self.trials)}{detail and f' ({detail})'} at {shown}"
         output, policy, problem = self._perform(partial(perform, measurer, load, duration_s), where)
         counts_as_loss = purpose is None and policy is not None and policy.count_as_loss
         notes = [{"code": COUNTED_AS_LOSS, "text": problem}] if counts_as_loss else []
@@ -268,7 +271,7 @@ class Session:
             kept = msgspec.structs.replace(kept, extra={**kept.extra, **error.reply})
             return kept, self._policies.on_invalid, f"invalid {where}: {error}"
         except TrialFailedError as error:
-            return kept, self._policies.on_error, str(error)
+            return kept, self._policies.on_error, f"{where}: {error}"
         return kept, None, ""
 
     def end(self, reason: str, text: str, found: Iterable[Record], *, goals: Sequence[Goal] = ()) -> End:

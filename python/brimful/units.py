@@ -159,6 +159,8 @@ def _is_bare(text: str) -> bool:
 
 _LARGEST_BARE_RATIO = 0.05
 
+_ALL_DIGITS = 10
+"""Of a load: more would be those of its binary form."""
 _LONGEST_UNIT = 24
 """A unit is a text from outside; what is longer is no unit to be read."""
 
@@ -175,6 +177,16 @@ def format_load(per_second: float, unit: str = "frames/s", *, digits: int = 4) -
         if per_second >= factor * (1 - 0.5 * 10**-digits):
             return f"{_significant(per_second / factor, digits)} {prefix}{name}"
     return f"{_significant(per_second, digits) if per_second else 0} {name}"
+
+
+def stated_load(per_second: float, unit: str = "frames/s") -> str:
+    """Write a load as it may be typed: a limit with all its digits, which a rounded one could exceed.
+
+    >>> stated_load(14880952.38095238), stated_load(2e6), stated_load(950.0, "IO/s")
+    ('14.88095238 Mpps', '2 Mpps', '950 IO/s')
+    """
+    number, _, prefixed = format_load(per_second, unit, digits=_ALL_DIGITS).partition(" ")
+    return f"{number.rstrip('0').rstrip('.') if '.' in number else number} {prefixed}"
 
 
 def format_duration(seconds: float) -> str:
@@ -207,7 +219,11 @@ def format_delay(seconds: float) -> str:
 
     >>> format_delay(0.001), format_delay(0.00125), format_delay(20.4e-6), format_delay(8.5e-7), format_delay(0.0)
     ('1 ms', '1.25 ms', '20.4 us', '850 ns', '0 ns')
+    >>> format_delay(7260.0)
+    '2 h 1 min'
     """
+    if seconds >= 1000:
+        return format_duration(seconds)
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
         if seconds >= size:
             return f"{seconds / size:.4g} {unit}"

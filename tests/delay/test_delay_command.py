@@ -166,7 +166,7 @@ def test_verify_recomputes_what_the_record_claims(tmp_path):
     lines[at] = json.dumps(claim)
     path.write_text("\n".join(lines) + "\n")
     finished = brimful("verify", "one", cwd=tmp_path, check=1)
-    assert "does not hold: load 5000/s, all: mean.low_s is recorded as" in finished.stdout
+    assert "does not hold: load 5.000 kpps, all: mean.low_s is recorded as" in finished.stdout
 
 
 def test_the_page_of_a_run_has_its_figures(tmp_path):

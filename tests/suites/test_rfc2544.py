@@ -121,7 +121,7 @@ def test_that_no_frame_of_a_size_passes_is_a_result(tmp_path, snapshot):
     ]
     text = rendering.text(file)
     assert text[text.index("What was done of") : text.index("Set-up")] == snapshot
-    assert "frames of this size do not pass: nothing ever arrived, neither at 2000000/s nor at" in " ".join(
+    assert "frames of this size do not pass: nothing ever arrived, neither at 2.000 Mpps nor at" in " ".join(
         text.split()
     )
     assert cases.suite(file, []).cases[-1].problem is None

@@ -69,13 +69,13 @@ pub enum ProblemError {
     },
     /// The shortest trial would have no frame.
     #[error(
-        "goal {goal:?}: a trial of {duration} s at min load {min_load}/s has less than one unit; raise min load or the trial duration"
+        "goal {goal:?}: a trial of {duration} at min load {min_load}/s has less than one unit; raise min load or the trial duration"
     )]
     TrialTooShort {
         /// The goal's name.
         goal: String,
-        /// The shortest trial in seconds.
-        duration: f64,
+        /// The shortest trial.
+        duration: Nanoseconds,
         /// The smallest load.
         min_load: f64,
     },
@@ -214,9 +214,8 @@ fn check_goal(goal: &SearchGoal, min_load: Load) -> Result<(), ProblemError> {
         return refuse(
             "initial trial duration",
             &format!(
-                "{} s is above the final trial duration {} s",
-                goal.initial_trial_duration.as_seconds(),
-                goal.final_trial_duration.as_seconds()
+                "{} is above the final trial duration {}",
+                goal.initial_trial_duration, goal.final_trial_duration
             ),
         );
     }
@@ -225,11 +224,10 @@ fn check_goal(goal: &SearchGoal, min_load: Load) -> Result<(), ProblemError> {
     {
         return refuse("width", &format!("is {width}; it must be at least 1e-6 and below 1"));
     }
-    let shortest = goal.initial_trial_duration.as_seconds();
-    if min_load.per_second() * shortest < 1.0 {
+    if min_load.per_second() * goal.initial_trial_duration.as_seconds() < 1.0 {
         return Err(ProblemError::TrialTooShort {
             goal: goal.name.clone(),
-            duration: shortest,
+            duration: goal.initial_trial_duration,
             min_load: min_load.per_second(),
         });
     }

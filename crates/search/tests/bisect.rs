@@ -36,7 +36,7 @@ fn rfc_2544_measures_each_load_once_and_halves() {
     assert_eq!(loads[0], load(1e7));
     assert_eq!(loads[1], load(f64::midpoint(1e3, 1e7)));
     for (index, at) in loads.iter().enumerate() {
-        assert!(!loads[..index].contains(at), "{at} is measured twice");
+        assert!(!loads[..index].contains(at), "{at:?} is measured twice");
     }
     let result = controller.results()[0];
     assert!(result.is_regular());

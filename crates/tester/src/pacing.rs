@@ -74,22 +74,22 @@ pub enum Spoiled {
         intended: u64,
     },
     /// The sender was away for too long.
-    #[error("the sender stalled for {stall_ms:.2} ms (bound {bound_ms:.2} ms)")]
+    #[error("the sender stalled for {stall} (bound {bound})")]
     Stalled {
         /// The longest stall.
-        stall_ms: f64,
+        stall: Nanoseconds,
         /// What was allowed.
-        bound_ms: f64,
+        bound: Nanoseconds,
     },
     /// The rate was not the load for too much of the time.
-    #[error("the rate was off in {off} of {windows} windows of 10 ms (bound {bound} of all)")]
+    #[error("the rate was off in {off} of {windows} windows of 10 ms (bound {bound})")]
     OffWindows {
         /// Windows off.
         off: u64,
         /// All windows.
         windows: u64,
         /// What was allowed.
-        bound: f64,
+        bound: u64,
     },
 }
 
@@ -215,15 +215,16 @@ impl PacingRecord {
         }
         if self.longest_stall > bounds.stall {
             return Err(Spoiled::Stalled {
-                stall_ms: self.longest_stall.as_seconds() * 1e3,
-                bound_ms: bounds.stall.as_seconds() * 1e3,
+                stall: self.longest_stall,
+                bound: bounds.stall,
             });
         }
-        if self.off_windows > bounds.most_off(self.window) {
+        let bound = bounds.most_off(self.window);
+        if self.off_windows > bound {
             return Err(Spoiled::OffWindows {
                 off: self.off_windows,
                 windows: self.window,
-                bound: bounds.off_window_share,
+                bound,
             });
         }
         Ok(())
@@ -363,7 +364,7 @@ mod tests {
         assert_eq!(pacing.sent, 200_000);
         assert!(matches!(
             pacing.verdict(&PacingBounds::default(), false),
-            Err(Spoiled::Stalled { stall_ms, .. }) if (19.9..20.1).contains(&stall_ms)
+            Err(Spoiled::Stalled { stall, .. }) if (19_900_000..20_100_000).contains(&stall.0)
         ));
         assert_eq!(pacing.report().off_windows, 3);
         assert_eq!(pacing.report().lowest_window, Some(0.0));

@@ -1,5 +1,4 @@
 use std::cmp::Ordering;
-use std::fmt;
 
 use thiserror::Error;
 
@@ -44,12 +43,6 @@ impl Ord for Load {
 impl PartialOrd for Load {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
-    }
-}
-
-impl fmt::Display for Load {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}/s", self.0)
     }
 }
 

@@ -72,9 +72,33 @@ impl Sum for Nanoseconds {
     }
 }
 
+/// For people: in the unit that fits, with the digits that matter.
+///
+/// ```
+/// use brimful_trial::Nanoseconds;
+/// let shown = [0, 850, 20_400, 2_994_175, 100_000_000, 21_000_000_000].map(|time| Nanoseconds(time).to_string());
+/// assert_eq!(shown, ["0 ns", "850 ns", "20.4 us", "2.994 ms", "100 ms", "21 s"]);
+/// ```
 impl fmt::Display for Nanoseconds {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} s", self.as_seconds())
+        let (unit, size) = match self.0 {
+            0..1_000 => ("ns", 1.0),
+            1_000..1_000_000 => ("us", 1e3),
+            1_000_000..1_000_000_000 => ("ms", 1e6),
+            _ => ("s", 1e9),
+        };
+        let value = self.0 as f64 / size;
+        let decimals = if value < 10.0 {
+            3
+        } else {
+            2 - usize::from(value >= 100.0)
+        };
+        let number = format!("{value:.decimals$}");
+        write!(
+            formatter,
+            "{} {unit}",
+            number.trim_end_matches('0').trim_end_matches('.')
+        )
     }
 }
 

@@ -277,7 +277,6 @@ class BisectionLoop:
                 self._turns,
                 asked.load,
                 asked.duration_s,
-                where=f"trial at {asked.load:.10g}/s",
                 path=asked.path,
                 step=asked.step,
                 round=asked.round,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,7 +14,7 @@ from brimful.bisection.log import Log, plan_of
 from brimful.bisection.loop import BisectionLoop, BisectionOutcome, BisectionProgress
 from brimful.errors import RecordError, UsageError
 from brimful.machine.watch import Watch
-from brimful.managed import Begun, Place, Sink, manage, new_run, parse_load
+from brimful.managed import Begun, Ended, Place, Sink, manage, new_run, parse_load
 from brimful.measurers.base import Description, checked_description
 from brimful.paired.calibration import queue_of
 from brimful.policies import ON_ERROR, ON_INVALID, Policies
@@ -54,13 +53,6 @@ class BisectionRequest(msgspec.Struct, frozen=True, kw_only=True):
         return fingerprint_of(self, "on_invalid", "on_error", "labels", "budget_s", subject=SUBJECT)
 
 
-class BisectionRun(msgspec.Struct, frozen=True):
-    """A run that ended, and where its record is."""
-
-    path: Path
-    outcome: BisectionOutcome
-
-
 def run_bisection(
     request: BisectionRequest,
     bench: Bench,
@@ -68,7 +60,7 @@ def run_bisection(
     place: Place | None = None,
     progress: Callable[[Run, BisectionProgress], None] = lambda run, progress: None,
     note: Callable[[str], None] = lambda text: None,
-) -> BisectionRun:
+) -> Ended[BisectionOutcome]:
     """Find the build that changed something, or go on with a run that was interrupted.
 
     Parameters
@@ -100,7 +92,7 @@ def run_bisection(
         description, made = first()
         return Begun(_run(request, description, _plan(request, description, bench)), more=[made])
 
-    def perform(file: RunFile, sink: Sink) -> BisectionRun:
+    def perform(file: RunFile, sink: Sink) -> Ended[BisectionOutcome]:
         description, _ = first()
         loop = BisectionLoop(
             plan_of(file),
@@ -113,12 +105,12 @@ def run_bisection(
             budget_s=request.budget_s,
         )
         loop.resume(file)
-        return BisectionRun(file.path, loop.run())
+        return Ended(file.path, loop.run())
 
-    def show(file: RunFile) -> BisectionRun:
+    def show(file: RunFile) -> Ended[BisectionOutcome]:
         log = Log.of(file)
         outcome = BisectionOutcome(file.last(Bisected), log.visits, log.builds, file.warnings, file.ends[-1])
-        return BisectionRun(file.path, outcome)
+        return Ended(file.path, outcome)
 
     return manage(
         SUBJECT,
@@ -147,7 +139,7 @@ def check_request(request: BisectionRequest) -> None:
         message = f"--tolerance is {units.format_ratio(request.tolerance)}; it must be from 0.01 % to 90 %"
         raise UsageError(message)
     if not 0.01 <= request.trial_s <= 3600:
-        message = f"--trial is {request.trial_s:g} s; it must be from 10 ms to an hour"
+        message = f"--trial is {units.format_delay(request.trial_s)}; it must be from 10 ms to an hour"
         raise UsageError(message)
 
 

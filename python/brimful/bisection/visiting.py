@@ -92,7 +92,7 @@ def calibrated(
         calibration.record(trial)
     if calibration.is_at_limit:
         message = (
-            f"it took all of {calibration.load:.6g}/s, the most that can be offered: the builds are too fast for the"
+            "it took all that can be offered: the builds are too fast for the"
             " tester; use smaller frames or larger IOs, or raise --max-load"
         )
         raise MeasureError(message)
@@ -148,7 +148,7 @@ def paired(
         loads = {path: _RAISE * load for path, load in loads.items()}
         if plan.max_load is not None and max(loads.values()) > plan.max_load:
             break
-    message = f"trials came in without loss at {max(loads.values()) / _RAISE:.6g}/s, and loads cannot be raised further"
+    message = f"trial {made[-1].seq} and those before it came in without loss, and loads cannot be raised further"
     raise MeasureError(message)
 
 

@@ -16,6 +16,7 @@ from brimful.measurers.base import InvalidTrialError, Measurer, TrialOutput
 from brimful.policies import Policies
 from brimful.records import Burst, BurstPlan, BurstTest, End, Record, Trial, Warning
 from brimful.session import Attempt, Keep, Session, SpoiledTooOftenError, repeat_as_allowed, spoiled_warnings
+from brimful.units import format_delay
 
 LATE_SHARE = 0.1
 """Of the time of a burst that its last frame may be late: the device forwards that much more meanwhile."""
@@ -150,7 +151,7 @@ class BurstLoop:
             self._measurer,
             self._plan.load,
             duration_s,
-            where=f"burst of {frames} frames",
+            detail=f"burst of {frames} frames",
             perform=partial(self._send, round(frames * self._description.conversion_factor)),
             round=len(self._tests),
             burst=frames,
@@ -205,7 +206,7 @@ def _check_burst(output: TrialOutput, due: int, burst_s: float) -> None:
     allowed_s = max(LATE_SHARE * burst_s, LATE_S)
     if late_s > allowed_s:
         message = (
-            f"frames were not back to back: one of a burst of {1e3 * burst_s:.3g} ms was {1e3 * late_s:.3g} ms late"
-            f" (bound {1e3 * allowed_s:.3g} ms)"
+            f"frames were not back to back: one of a burst of {format_delay(burst_s)} was {format_delay(late_s)} late"
+            f" (bound {format_delay(allowed_s)})"
         )
         raise InvalidTrialError(message, output.extra)

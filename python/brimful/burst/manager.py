@@ -12,7 +12,7 @@ from brimful import units
 from brimful.burst.loop import BurstLoop, BurstOutcome, BurstProgress
 from brimful.errors import UsageError
 from brimful.machine.watch import Watch
-from brimful.managed import Begun, Place, Sink, manage, new_run
+from brimful.managed import Begun, Ended, Place, Sink, manage, new_run
 from brimful.measurers.base import Description, Measurer, checked_description
 from brimful.policies import Policies
 from brimful.records import Burst, BurstPlan, Run, RunFile, Warning
@@ -54,13 +54,6 @@ class BurstRequest(msgspec.Struct, frozen=True, kw_only=True):
         return fingerprint_of(self, subject=SUBJECT, search=self.search.fingerprint())
 
 
-class BurstRun(msgspec.Struct, frozen=True):
-    """A run that ended, and where its record is; without a plan it ended within the search for the throughput."""
-
-    path: Path
-    outcome: BurstOutcome
-
-
 def run_burst(
     request: BurstRequest,
     measurer: Measurer,
@@ -70,7 +63,7 @@ def run_burst(
     search_progress: Callable[[Run, Progress], None] = lambda run, progress: None,
     progress: Callable[[Run, BurstProgress], None] = lambda run, progress: None,
     note: Callable[[str], None] = lambda text: None,
-) -> BurstRun:
+) -> Ended[BurstOutcome]:
     """Find the longest burst without loss, or go on with a run that was interrupted.
 
     Parameters
@@ -102,7 +95,7 @@ def run_burst(
         begun.extend(warnings)
         return Begun(_run(request, description, plan, found), begun, directory)
 
-    def perform(file: RunFile, sink: Sink) -> BurstRun:
+    def perform(file: RunFile, sink: Sink) -> Ended[BurstOutcome]:
         loop = BurstLoop(
             burst_plan(file),
             measurer,
@@ -113,7 +106,7 @@ def run_burst(
         )
         loop.resume(file.trials, burst_tests(file))
         outcome = loop.run()
-        return BurstRun(file.path, msgspec.structs.replace(outcome, warnings=[*begun, *outcome.warnings]))
+        return Ended(file.path, msgspec.structs.replace(outcome, warnings=[*begun, *outcome.warnings]))
 
     return manage(
         "run on bursts",
@@ -127,9 +120,9 @@ def run_burst(
     )
 
 
-def _shown(saved: RunFile) -> BurstRun:
+def _shown(saved: RunFile) -> Ended[BurstOutcome]:
     outcome = BurstOutcome(burst_tests(saved), saved.last(Burst), saved.warnings, saved.ends[-1])
-    return BurstRun(saved.path, outcome)
+    return Ended(saved.path, outcome)
 
 
 def check_bursts(request: BurstRequest, description: Description) -> None:

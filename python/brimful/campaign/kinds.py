@@ -9,7 +9,9 @@ from typing import Any
 import msgspec
 
 from brimful.burst.manager import BurstRequest, check_bursts, run_burst
-from brimful.loss.manager import LossRequest, LossRun, check_loss, run_loss
+from brimful.loss.loop import LossOutcome
+from brimful.loss.manager import LossRequest, check_loss, run_loss
+from brimful.managed import Ended
 from brimful.measurers.base import Description, Measurer, checked_description
 from brimful.records import End
 from brimful.recovery.manager import RecoveryRequest, check_recovery, run_recovery
@@ -31,7 +33,13 @@ class RunKind(msgspec.Struct, frozen=True):
     """Measures; its result has the `path` of the record, and an `outcome` with its `end`."""
 
 
-def _run_loss(request: LossRequest, measurer: Measurer, *, search_progress: object, **options: Any) -> LossRun:  # noqa: ANN401 - options of `run_loss`
+def _run_loss(
+    request: LossRequest,
+    measurer: Measurer,
+    *,
+    search_progress: object,
+    **options: Any,  # noqa: ANN401 - options of `run_loss`
+) -> Ended[LossOutcome]:
     return run_loss(request, measurer, **options)  # nothing is searched for first
 
 

@@ -179,7 +179,7 @@ def trial_line(run: Run, progress: Progress) -> str:
 
 def _trial_parts(run: Run, progress: Progress) -> list[str]:
     # What is below a millisecond is the start, in virtual time too.
-    parts = [f"{units.format_duration(round(progress.elapsed_s, 3)):>9}", f"trial {progress.trials + 1:>3}"]
+    parts = [f"{units.format_duration(round(progress.elapsed_s, 3)):>9}", f"trial {progress.trials:>3}"]
     if progress.next_trial is not None:
         load, duration_s = progress.next_trial
         parts.append(f"{units.format_load(load, run.load_unit):>12} for {units.format_duration(duration_s)}")

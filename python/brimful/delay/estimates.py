@@ -11,7 +11,7 @@ from brimful.delay import batches
 from brimful.delay.batches import Spread
 from brimful.delay.observed import ALL, FROM, TO, Observed, distribution, mean_wait, observe
 from brimful.records import Delay, DelayInterval, DelayPlan, Trial, Warning
-from brimful.units import format_load
+from brimful.units import format_delay, format_load, format_ratio
 
 DEVICE, WIRE = "device", "wire"
 """The paths of trials."""
@@ -65,7 +65,7 @@ def warnings(found: Iterable[Delay]) -> list[Warning]:
             share = result.device.lost / result.device.sent
             text = (
                 f"{at} the device lost {result.device.lost:,} of {result.device.sent:,} frames"
-                f" ({100 * share:.2g} %): a delay under loss is that of full queues, not of processing"
+                f" ({format_ratio(share, digits=2)}): a delay under loss is that of full queues, not of processing"
             )
             said.append(Warning(code="delay-under-loss", text=text))
         if result.wire is not None and result.direction == ALL and result.wire.lost:
@@ -74,7 +74,7 @@ def warnings(found: Iterable[Delay]) -> list[Warning]:
         if result.direction == ALL and result.mean.systematic_s > MUCH_AWAY * result.device.mean_s + ASSUMED_POLL_S:
             text = (
                 f"{at} the tester was away or sent in bursts so much that it may misstate the mean"
-                f" by {result.mean.systematic_s * 1e6:.3g} us; give it a processor of its own or a quieter machine"
+                f" by {format_delay(result.mean.systematic_s)}; give it a processor of its own or a quieter machine"
             )
             said.append(Warning(code="tester-away", text=text))
         if result.mean.dependence > batches.DEPENDENT_Z:

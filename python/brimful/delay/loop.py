@@ -33,6 +33,7 @@ from brimful.session import (
     repeat_as_allowed,
     spoiled_warnings,
 )
+from brimful.units import format_load
 
 
 class DelayProgress(msgspec.Struct, frozen=True):
@@ -133,7 +134,8 @@ class DelayLoop:
         load = min(step.load, CHECK_UNITS / trial.duration_s)
         again = msgspec.structs.replace(step, load=load)
         check = self._attempt(again, trial.duration_s, purpose=DEAD_DIRECTION_CHECK, perform=perform_trial).trial
-        said = f"nothing arrived, neither at {step.load:.10g}/s nor at {load:.10g}/s"
+        unit = self._measurers[step.path].describe().load_unit
+        said = f"nothing arrived, neither at {format_load(step.load, unit)} nor at {format_load(load, unit)}"
         remark = nothing_passes(self._measurers[step.path], said) if _lost_all(check) else None
         if remark is None:
             return False
@@ -175,13 +177,12 @@ class DelayLoop:
     def _attempt(
         self, step: Step, duration_s: float, purpose: str | None = None, perform: Perform | None = None
     ) -> Attempt:
-        where = f"trial at {step.load:.10g}/s {'on the wire' if step.path == WIRE else 'through the device'}"
         return self._session.attempt(
             self._measurers[step.path],
             step.load,
             duration_s,
-            where=where,
-            perform=perform or partial(_perform, where),
+            detail="on the wire" if step.path == WIRE else "through the device",
+            perform=perform or _perform,
             purpose=purpose,
             path=step.path,
             round=step.round,
@@ -205,21 +206,18 @@ def _lost_all(trial: Trial) -> bool:
     return 0 < trial.sent <= trial.lost
 
 
-def _perform(where: str, measurer: Measurer, load: float, duration_s: float, keep: Keep) -> None:
+def _perform(measurer: Measurer, load: float, duration_s: float, keep: Keep) -> None:
     """Perform a trial that says something of the delay."""
     keep(TrialOutput(sent=0, lost=0, intended=max(1, round(load * duration_s))))
     try:
         output = measurer.measure(load, duration_s)
         keep(output)
-        _check(output, where)
+        _check(output)
     except InvalidTrialError as error:
         raise InvalidTrialError(str(error), _without_histograms(error.reply)) from error
-    except TrialFailedError as error:
-        message = f"{where}: {error}"
-        raise TrialFailedError(message) from error
 
 
-def _check(output: TrialOutput, where: str) -> None:
+def _check(output: TrialOutput) -> None:
     """Refuse a trial that says nothing of the delay.
 
     Raises
@@ -228,7 +226,7 @@ def _check(output: TrialOutput, where: str) -> None:
         Naming what is missing.
     """
     try:
-        observed = observe(output.directions, where=where)
+        observed = observe(output.directions, where="the reply")
     except RecordError as error:
         raise TrialFailedError(str(error)) from error
     if ALL not in observed:

@@ -13,7 +13,7 @@ from brimful.delay.estimates import DEVICE, WIRE
 from brimful.delay.loop import DelayLoop, DelayOutcome, DelayProgress
 from brimful.errors import UsageError
 from brimful.machine.watch import Watch
-from brimful.managed import Begun, Place, Sink, manage, new_run, parse_load
+from brimful.managed import Begun, Ended, Place, Sink, manage, new_run, parse_load
 from brimful.measurers.base import Description, Measurer
 from brimful.policies import ON_ERROR, ON_INVALID, Policies
 from brimful.records import DelayPlan, Run, RunFile, Trial, Warning, read_unchanged
@@ -50,13 +50,6 @@ class DelayRequest(msgspec.Struct, frozen=True, kw_only=True):
         return fingerprint_of(self, "on_invalid", "on_error", "labels", subject=SUBJECT)
 
 
-class DelayRun(msgspec.Struct, frozen=True):
-    """A run that ended, and where its record is."""
-
-    path: Path
-    outcome: DelayOutcome
-
-
 def run_delay(
     request: DelayRequest,
     measurers: Mapping[str, Measurer],
@@ -65,7 +58,7 @@ def run_delay(
     resume: bool = False,
     progress: Callable[[Run, DelayProgress], None] = lambda run, progress: None,
     note: Callable[[str], None] = lambda text: None,
-) -> DelayRun:
+) -> Ended[DelayOutcome]:
     """Measure the delay, or go on with a run that was interrupted, every trial on disk before the next begins.
 
     Parameters
@@ -86,7 +79,7 @@ def run_delay(
     """
     policies = _policies(request)
 
-    def perform(file: RunFile, sink: Sink) -> DelayRun:
+    def perform(file: RunFile, sink: Sink) -> Ended[DelayOutcome]:
         if file.run.delay is None:
             message = f"{out}: the run there is of no delay"
             raise UsageError(message)
@@ -99,7 +92,7 @@ def run_delay(
             watch=Watch() if measurers[DEVICE].describe().on_this_machine else None,
         )
         loop.resume(file.trials, file.ceiling)
-        return DelayRun(file.path, loop.run())
+        return Ended(file.path, loop.run())
 
     return manage(
         "measurement of delay",
@@ -112,9 +105,9 @@ def run_delay(
     )
 
 
-def _shown(saved: RunFile) -> DelayRun:
+def _shown(saved: RunFile) -> Ended[DelayOutcome]:
     outcome = DelayOutcome(delays=saved.delays, trials=saved.trials, warnings=saved.warnings, end=saved.ends[-1])
-    return DelayRun(saved.path, outcome)
+    return Ended(saved.path, outcome)
 
 
 def _policies(request: DelayRequest) -> Policies:

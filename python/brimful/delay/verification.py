@@ -10,6 +10,7 @@ import msgspec
 
 from brimful.delay.estimates import results
 from brimful.records import Delay, RunFile
+from brimful.units import format_load
 
 _TOLERANCE = 1e-9
 
@@ -42,7 +43,7 @@ def _differences(file: RunFile, found: list[Delay]) -> Iterator[str]:
     claimed = {(delay.load, delay.direction): delay for delay in file.delays}
     for delay in found:
         claim = claimed.pop((delay.load, delay.direction), None)
-        name = f"load {delay.load:.10g}/s, {delay.direction}"
+        name = f"load {format_load(delay.load, file.run.load_unit)}, {delay.direction}"
         if claim is None:
             if file.ends:
                 yield f"{name}: the record has no result"
@@ -50,7 +51,8 @@ def _differences(file: RunFile, found: list[Delay]) -> Iterator[str]:
         for path, said, computed in _unequal(msgspec.to_builtins(claim), msgspec.to_builtins(delay)):
             yield f"{name}: {path} is recorded as {said!r}, but the trials give {computed!r}"
     for load, direction in claimed:
-        yield f"load {load:.10g}/s, {direction}: the record has a result, but no trials for it"
+        shown = format_load(load, file.run.load_unit)
+        yield f"load {shown}, {direction}: the record has a result, but no trials for it"
 
 
 def _unequal(said: Any, computed: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:  # noqa: ANN401 - any JSON value

@@ -68,7 +68,7 @@ def outcomes(trials: Sequence[Trial], plan: LossPlan, sweep: int, ceiling: float
             continue
         # A load may have been offered before the tester was found unable to.
         if next(steps(plan, lossless, max(ceiling, trial.load)), None) != trial.load:
-            message = f"trial {trial.seq}: {trial.load:.10g}/s is not the next load of sweep {sweep + 1}"
+            message = f"trial {trial.seq}: its load is not the next load of sweep {sweep + 1}"
             raise RecordError(message)
         lossless.append(trial.lost == 0)
     return lossless

@@ -108,8 +108,7 @@ class LossLoop:
             self._ceiling = lower
 
     def _attempt(self, sweep: int, load: float) -> Attempt:
-        where = f"trial at {load:.10g}/s"
-        return self._session.attempt(self._measurer, load, self._plan.duration_s, where=where, round=sweep)
+        return self._session.attempt(self._measurer, load, self._plan.duration_s, round=sweep)
 
     def _finish(self, reason: str, text: str) -> LossOutcome:
         found = losses(self._session.trials, self._plan, self._ceiling)

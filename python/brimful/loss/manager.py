@@ -12,7 +12,7 @@ from brimful import units
 from brimful.errors import UsageError
 from brimful.loss.loop import LossLoop, LossOutcome, LossProgress
 from brimful.machine.watch import Watch
-from brimful.managed import Begun, Place, Sink, manage, new_run, parse_load
+from brimful.managed import Begun, Ended, Place, Sink, manage, new_run, parse_load
 from brimful.measurers.base import Calibrating, Description, Measurer, checked_description
 from brimful.policies import Policies
 from brimful.records import LossPlan, Run, RunFile
@@ -45,13 +45,6 @@ class LossRequest(msgspec.Struct, frozen=True, kw_only=True):
         return fingerprint_of(self, subject=SUBJECT, search=self.search.fingerprint())
 
 
-class LossRun(msgspec.Struct, frozen=True):
-    """A run that ended, and where its record is."""
-
-    path: Path
-    outcome: LossOutcome
-
-
 def run_loss(
     request: LossRequest,
     measurer: Measurer,
@@ -60,7 +53,7 @@ def run_loss(
     resume: bool = False,
     progress: Callable[[Run, LossProgress], None] = lambda run, progress: None,
     note: Callable[[str], None] = lambda text: None,
-) -> LossRun:
+) -> Ended[LossOutcome]:
     """Measure how much is lost at each load, or go on with a run that was interrupted.
 
     Parameters
@@ -86,7 +79,7 @@ def run_loss(
             ceiling = measurer.calibrate() if isinstance(measurer, Calibrating) else None
         return Begun(_run(request, description, _plan(request, description, ceiling), ceiling))
 
-    def perform(file: RunFile, sink: Sink) -> LossRun:
+    def perform(file: RunFile, sink: Sink) -> Ended[LossOutcome]:
         loop = LossLoop(
             loss_plan(file),
             measurer,
@@ -96,7 +89,7 @@ def run_loss(
             watch=Watch() if description.on_this_machine else None,
         )
         loop.resume(file.trials, file.ceiling)
-        return LossRun(file.path, loop.run())
+        return Ended(file.path, loop.run())
 
     return manage(
         "run on the loss rate",
@@ -105,7 +98,7 @@ def run_loss(
         note,
         begin=begin,
         perform=perform,
-        show=lambda saved: LossRun(saved.path, LossOutcome(losses(saved), saved.warnings, saved.ends[-1])),
+        show=lambda saved: Ended(saved.path, LossOutcome(losses(saved), saved.warnings, saved.ends[-1])),
     )
 
 

@@ -7,6 +7,7 @@ import msgspec
 from brimful.errors import RecordError
 from brimful.loss.calculations import losses, outcomes, steps
 from brimful.records import Loss, LossPlan, RunFile, stated
+from brimful.units import format_load
 
 
 class LossVerification(msgspec.Struct, frozen=True):
@@ -38,8 +39,10 @@ def verify_loss(file: RunFile) -> LossVerification:
     for one in found if file.ends else []:
         claim = claimed.pop(one.load, None)
         if claim != (one if claim is None or claim.typical is not None else _without_repeats(one)):
-            findings.append(f"load {one.load:.10g}: is recorded as {claim}, but the trials give {one}")
-    findings += [f"load {load:.10g}: the record has a loss, but no trials for it" for load in claimed]
+            shown = format_load(one.load, file.run.load_unit)
+            findings.append(f"load {shown}: is recorded as {claim}, but the trials give {one}")
+    for load in claimed:
+        findings.append(f"load {format_load(load, file.run.load_unit)}: the record has a loss, but no trials for it")
     findings += _unmade(file, plan)
     return LossVerification(found, len(file.counted()), findings, notes)
 
@@ -58,5 +61,6 @@ def _unmade(file: RunFile, plan: LossPlan) -> list[str]:
         lossless = outcomes(file.trials, plan, sweep, file.ceiling)
         load = next(steps(plan, lossless, file.ceiling), None)
         if load is not None:
-            lacks.append(f"sweep {sweep + 1}: the run is done, but has no trial at {load:.10g}/s")
+            shown = format_load(load, file.run.load_unit)
+            lacks.append(f"sweep {sweep + 1}: the run is done, but has no trial at {shown}")
     return lacks

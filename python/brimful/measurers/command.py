@@ -28,6 +28,7 @@ from brimful.measurers.base import (
     checked_output,
     kept,
 )
+from brimful.units import format_duration, format_load
 
 DEFAULT_TIMEOUT_S = 30.0
 """How much longer than a trial its reply may take."""
@@ -110,22 +111,24 @@ class CommandMeasurer:
             request["detail"] = True
         self._next_id += 1
         reply = self._ask(request, duration_s + self._timeout_s)
-        where = f"{self._name}: trial at {load:.10g}/s"
         if reply.get("id") != request["id"]:
             self.close()
-            message = f"{where}: the reply has id {reply.get('id')!r}, not {request['id']}"
+            message = f"{self._name}: the reply has id {reply.get('id')!r}, not {request['id']}"
             raise TrialFailedError(message)
         if "error" in reply:
-            message = f"{where}: {one_line(reply['error'])}"
+            message = f"{self._name}: trial at {self._shown(load)}: {one_line(reply['error'])}"
             raise MeasureError(message)
         if "invalid" in reply:
-            kept(reply, where)
+            kept(reply, self._name)
             raise InvalidTrialError(one_line(reply["invalid"]), reply)
-        output = trial_output(reply, where=where)
+        output = trial_output(reply, where=self._name)
         if output.stopped_early and stop_above is None:
-            message = f"{where}: stopped_early is true, but no stop was asked for"
+            message = f"{self._name}: stopped_early is true, but no stop was asked for"
             raise TrialFailedError(message)
         return output
+
+    def _shown(self, load: float) -> str:
+        return format_load(load) if self._description is None else format_load(load, self._description.load_unit)
 
     def now(self) -> float:
         """Give the time of the wall clock."""
@@ -265,7 +268,7 @@ class _Program:
             while b"\n" not in self._buffer:
                 remaining = deadline - time.monotonic()
                 if remaining <= 0:
-                    message = f"{self._name}: no reply within {timeout_s:g} s"
+                    message = f"{self._name}: no reply within {format_duration(timeout_s)}"
                     raise TrialFailedError(message)
                 if not selector.select(min(remaining, _LONGEST_SELECT_S)):
                     continue

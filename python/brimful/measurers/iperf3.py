@@ -17,6 +17,7 @@ from typing import Any
 
 from brimful.errors import MeasureError, UsageError, one_line, shown
 from brimful.measurers.base import Description, InvalidTrialError, Settings, TrialFailedError, TrialOutput
+from brimful.units import format_delay
 
 _ETHERNET_BYTES = 18
 """With the frame check sequence."""
@@ -162,7 +163,7 @@ class Iperf3Measurer:
         """Send the frames of one trial and fetch both counts."""
         frames = max(1, round(load * duration_s))
         report = self._run(load, frames, duration_s)
-        where = f"iperf3 to {self._options.server}: trial at {load:.10g}/s"
+        where = f"iperf3 to {self._options.server}"
         if "error" in report:
             said = f"{where}: {one_line(report['error'])}"
             if "unable to connect" in said:
@@ -211,14 +212,12 @@ class Iperf3Measurer:
         command += ["--bidir"] if options.both_ways else []
         command += [f"--window={options.window_bytes}"] if options.window_bytes else []
         patience_s = duration_s + _INTERVAL_S + options.max_stretch_s + self._timeout_s
-        begin = time.monotonic()
         pipe = subprocess.PIPE
         self._process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
         try:
             said, complaint = self._process.communicate(timeout=patience_s)
         except subprocess.TimeoutExpired:
-            elapsed_s = time.monotonic() - begin
-            message = f"stretched: iperf3 had not finished the {duration_s:g} s of the trial after {elapsed_s:.1f} s"
+            message = f"stretched: iperf3 had not finished the {format_delay(duration_s)} of the trial"
             raise InvalidTrialError(message) from None
         finally:
             self.close()
@@ -285,19 +284,19 @@ def direction(
     # Of what an older server sent, a newer client knows the bytes only: its packets are 0.
     offered = int(sender["packets"]) or int(sender["bytes"]) // options.datagram_bytes
     if not (math.isfinite(seconds) and seconds > 0 and min(offered, seen, arrived) >= 0):
-        message = f"{name}: {offered} sent in {seconds:g} s, {arrived} of {seen} arrived"
+        message = f"{name}: {offered} sent in {format_delay(seconds)}, {arrived} of {seen} arrived"
         raise ValueError(message)
     due = frames - max(load * options.max_stretch_s, _TICK_FRAMES)
     if offered < due * (1 - _RATE_TOLERANCE):
         message = f"{name}: {frames - offered} of {frames} frames were not sent: the sender is too slow"
         raise InvalidTrialError(message)
     # How long the frames take at the load that was asked for: longer than that, the sender was too slow.
-    due_s = offered / load
+    due_s, took = offered / load, f"sent for {format_delay(seconds)}"
     if seconds > due_s + options.max_stretch_s:
-        message = f"{name}: stretched: sent for {seconds:.3f} s instead of {due_s:.4g} s: the sender is too slow"
+        message = f"{name}: stretched: {took} instead of {format_delay(due_s)}: the sender is too slow"
         raise InvalidTrialError(message)
     if seconds > duration_s + _INTERVAL_S + options.max_stretch_s:
-        message = f"{name}: stretched: sent for {seconds:.3f} s instead of {duration_s:g} s"
+        message = f"{name}: stretched: {took} instead of {format_delay(duration_s)}"
         raise InvalidTrialError(message)
     most = load * max(seconds, duration_s)
     if offered > most * (1 + _RATE_TOLERANCE) + _TICK_FRAMES * options.streams:

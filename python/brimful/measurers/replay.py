@@ -8,6 +8,7 @@ from pathlib import Path
 from brimful.errors import MeasureError
 from brimful.measurers.base import Description, Settings, TrialOutput
 from brimful.records import Trial, read_unchanged
+from brimful.units import stated_load
 
 
 class ReplayMeasurer:
@@ -40,7 +41,8 @@ class ReplayMeasurer:
         """Give the next saved outcome of this trial."""
         waiting = self._waiting[load, duration_s]
         if not waiting:
-            message = f"{self._file.path}: no (further) trial of {duration_s:g} s at load {load!r} is recorded"
+            shown = stated_load(load, self._file.run.load_unit)
+            message = f"{self._file.path}: no (further) trial of {duration_s:g} s at {shown} is recorded"
             raise MeasureError(message)
         trial = waiting.popleft()
         self._now_s += trial.elapsed_s

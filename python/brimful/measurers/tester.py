@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from brimful import units
 from brimful.errors import BrimfulError, MeasureError, UsageError
 from brimful.lab import Lab, catalogue, open_lab
 from brimful.lab.devices import DEFAULT_MTU, ETHERNET_LEN, LEAST_PORTS, MOST_PORTS, TESTER_PORTS
@@ -197,9 +198,8 @@ def highest_offered(ceiling: float, is_on_schedule: Callable[[float], bool]) -> 
 
     found = next((step for step, load in enumerate(loads) if is_on_schedule(load)), None)
     if found is None:
-        message = (
-            f"the tester cannot even send {loads[-1]:.0f} frames/s on schedule through the lab; is the machine busy?"
-        )
+        least = units.format_load(loads[-1])
+        message = f"the tester cannot even send {least} on schedule through the lab; is the machine busy?"
         raise MeasureError(message)
     while found > 0 and mostly_passes(found - 1):
         found -= 1

@@ -169,12 +169,12 @@ class Calibration:
         if self.is_at_limit or self.has_load:
             return
         if len(self._capacities) >= MOST_ROUNDS:
-            message = f"no load was found at which it loses units in each trial; the last was {trial.load:.6g}/s"
+            message = f"no load was found at which it loses units in each trial; the last is trial {trial.seq}"
             raise MeasureError(message)
         if not self._has_forwarded and self._load * _LEAST_STEP * self._trial_s < 1:
             message = (
-                f"it forwards nothing: nothing arrived in {len(self._capacities)} trials, the last at"
-                f" {trial.load:.6g}/s"
+                f"it forwards nothing: nothing arrived in {len(self._capacities)} trials, the last of which is trial"
+                f" {trial.seq}"
             )
             raise ForwardsNothingError(message)
         factor = FACTOR if self._has_lost else _GROWTH

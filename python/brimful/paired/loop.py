@@ -180,7 +180,7 @@ class PairedLoop:
             self._beds.measurer(step.device),
             step.load,
             step.duration_s,
-            where=f"trial of {name} at {step.load:.10g}/s",
+            detail=name,
             perform=self._perform,
             path=name,
             round=step.round,
@@ -216,11 +216,10 @@ class PairedLoop:
         factor, unit = self._description.conversion_factor, self._description.load_unit
         keep(TrialOutput(sent=0, lost=0, intended=max(1, round(load * duration_s * factor))))
         answer = measurer.measure(load, duration_s)
-        where = f"trial at {load:.10g}/s"
         if not isinstance(answer, TrialOutput):
-            message = f"{where}: the measurer returned {shown(answer)}, which is no TrialOutput"
+            message = f"the measurer returned {shown(answer)}, which is no TrialOutput"
             raise TrialFailedError(message)
-        output = checked_output(msgspec.structs.asdict(answer), where=where)
+        output = checked_output(msgspec.structs.asdict(answer), where=self._description.name)
         keep(with_intended(output, load, duration_s, conversion_factor=factor, load_unit=unit))
         if output.sent == 0:
             message = "nothing was sent; see whether the generator works"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -12,7 +11,7 @@ import msgspec
 from brimful import units
 from brimful.errors import RecordError, UsageError
 from brimful.machine.watch import Watch
-from brimful.managed import Begun, Place, Sink, manage, new_run, parse_load
+from brimful.managed import Begun, Ended, Place, Sink, manage, new_run, parse_load
 from brimful.measurers.base import Calibrating, Description, Measurer, checked_description
 from brimful.paired.beds import Beds
 from brimful.paired.calibration import queue_of
@@ -60,13 +59,6 @@ class PairedRequest(msgspec.Struct, frozen=True, kw_only=True):
         return fingerprint_of(self, "on_invalid", "on_error", "labels", subject=SUBJECT)
 
 
-class PairedRun(msgspec.Struct, frozen=True):
-    """A run that ended, and where its record is."""
-
-    path: Path
-    outcome: PairedOutcome
-
-
 def run_comparison(
     request: PairedRequest,
     beds: Beds,
@@ -74,7 +66,7 @@ def run_comparison(
     place: Place | None = None,
     progress: Callable[[Run, PairedProgress], None] = lambda run, progress: None,
     note: Callable[[str], None] = lambda text: None,
-) -> PairedRun:
+) -> Ended[PairedOutcome]:
     """Compare devices, or go on with a run that was interrupted, every trial on disk before the next begins.
 
     Parameters
@@ -106,7 +98,7 @@ def run_comparison(
             raise UsageError(message)
         return Begun(_run(request, descriptions, _plan(request, descriptions, beds.measurer(0))))
 
-    def perform(file: RunFile, sink: Sink) -> PairedRun:
+    def perform(file: RunFile, sink: Sink) -> Ended[PairedOutcome]:
         watch = Watch() if any(description.on_this_machine for description in descriptions) else None
         loop = PairedLoop(
             paired_plan(file),
@@ -117,7 +109,7 @@ def run_comparison(
             watch=watch,
         )
         loop.resume(file)
-        return PairedRun(file.path, loop.run())
+        return Ended(file.path, loop.run())
 
     return manage(
         "comparison",
@@ -126,7 +118,7 @@ def run_comparison(
         note,
         begin=begin,
         perform=perform,
-        show=lambda file: PairedRun(
+        show=lambda file: Ended(
             file.path,
             PairedOutcome(file.latest(Ratio, "device"), file.latest(LossPairs, "device"), file.warnings, file.ends[-1]),
         ),
@@ -152,7 +144,7 @@ def check_request(request: PairedRequest) -> None:
             message = f"{name} is {units.format_ratio(value)}; it must be from 0.01 % to 90 %"
             raise UsageError(message)
     if not 0.01 <= request.trial_s <= 3600:
-        message = f"--trial is {request.trial_s:g} s; it must be from 10 ms to an hour"
+        message = f"--trial is {units.format_delay(request.trial_s)}; it must be from 10 ms to an hour"
         raise UsageError(message)
 
 

@@ -23,6 +23,7 @@ from brimful.records import (
     Trial,
     Warning,
 )
+from brimful.units import format_delay, format_ratio
 
 CALIBRATION = "calibration"
 
@@ -115,7 +116,7 @@ class Planner:
         lower = self._calibrations[step.device].lower()
         if recorded is not None and not math.isclose(lower, recorded):
             name = self._plan.devices[step.device].name
-            message = f"the load of {name} was lowered to {recorded:.10g}, but {lower:.10g} was due"
+            message = f"the load of {name} was lowered to {recorded!r}, but {lower!r} was due"
             raise MeasureError(message)
         return lower
 
@@ -167,15 +168,15 @@ class Planner:
         found = []
         if queue > limit:
             text = (
-                f"what stands in the queue of the devices is known to {100 * queue:.1f} % of what they forward in a"
-                f" trial, which is in the interval; give --trial {4 * self._plan.trial_s:g}s for less"
+                f"what stands in the queue of the devices is known to {format_ratio(queue, digits=2)} of what they"
+                f" forward in a trial, which is in the interval; give --trial {4 * self._plan.trial_s:g}s for less"
             )
             found.append(Warning(code="queue-uncertain", text=text))
         if unit > limit:
             text = (
-                f"a trial counts {1 / unit:.0f} units, so that the ratio is known to {100 * unit:.2g} %, which is in"
-                f" the interval; give --trial {math.ceil(4 * self._plan.trial_s * unit / self._plan.tolerance):g}s for"
-                " less"
+                f"a trial counts {1 / unit:.0f} units, so that the ratio is known to {format_ratio(unit, digits=2)},"
+                f" which is in the interval; give --trial"
+                f" {math.ceil(4 * self._plan.trial_s * unit / self._plan.tolerance)}s for less"
             )
             found.append(Warning(code="few-units", text=text))
         return found
@@ -308,16 +309,11 @@ class Planner:
         MeasureError
             Naming the devices.
         """
-        loads = {
-            self._plan.devices[number].name: calibration.max_load
-            for number, calibration in compared.items()
-            if calibration.is_at_limit
-        }
-        if loads:
-            all_of_it = "take" if len(loads) > 1 else "takes"
-            offered = ", ".join(f"{load:.6g}/s" for load in dict.fromkeys(loads.values()))
+        fast = [self._plan.devices[number].name for number, calibration in compared.items() if calibration.is_at_limit]
+        if fast:
+            all_of_it = "take" if len(fast) > 1 else "takes"
             message = (
-                f"{' and '.join(loads)} {all_of_it} all that the tester can offer ({offered}): the"
+                f"{' and '.join(fast)} {all_of_it} all that the tester can offer: the"
                 " ratio would be that of the tester; use smaller frames or larger IOs, or a faster tester"
             )
             raise MeasureError(message)
@@ -327,8 +323,9 @@ class Planner:
             if wait_s is not None and drain_s > wait_s:
                 name = self._plan.devices[number].name
                 message = (
-                    f"the queue of {name} takes {drain_s:.2g} s to come out, longer than the tester waits"
-                    f" ({wait_s:.2g} s); give --tester-option=--straggler-wait={math.ceil(1500 * drain_s)}ms"
+                    f"the queue of {name} takes {format_delay(drain_s)} to come out, longer than the tester"
+                    f" waits ({format_delay(wait_s)}); give"
+                    f" --tester-option=--straggler-wait={math.ceil(1500 * drain_s)}ms"
                 )
                 raise MeasureError(message)
 

@@ -258,9 +258,8 @@ class Ratios:
         loads = [_RAISE * load for load in self._loads]
         if any(load > most for load, most in zip(loads, self._most, strict=True)):
             message = (
-                f"a trial at {max(self._loads):.6g}/s came in without loss, and {min(self._most):.6g}/s is the most"
-                " that can be offered: the devices are too fast for the tester; use smaller frames or larger IOs, or"
-                " raise --max-load"
+                "a trial came in without loss, and more cannot be offered: the devices are too fast for the tester;"
+                " use smaller frames or larger IOs, or raise --max-load"
             )
             raise MeasureError(message)
         self.epoch += 1

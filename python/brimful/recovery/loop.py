@@ -125,7 +125,7 @@ class RecoveryLoop:
             self._measurer,
             load,
             duration_s,
-            where=f"{path} at {load:.10g}/s",
+            detail=path,
             perform=self._perform_with_reset if path == RESET else perform_trial,
             path=path,
             round=number,

@@ -10,7 +10,7 @@ import msgspec
 
 from brimful import units
 from brimful.errors import MeasureError, UsageError
-from brimful.managed import Begun, Place, Sink, manage, new_run
+from brimful.managed import Begun, Ended, Place, Sink, manage, new_run
 from brimful.measurers.base import Description, Measurer, checked_description
 from brimful.policies import Policies
 from brimful.records import RecoveryPlan, Run, RunFile, is_rate_of_units
@@ -60,13 +60,6 @@ class RecoveryRequest(msgspec.Struct, frozen=True, kw_only=True):
         return fingerprint_of(self, subject=SUBJECT, search=self.search.fingerprint())
 
 
-class RecoveryRun(msgspec.Struct, frozen=True):
-    """A run that ended, and where its record is."""
-
-    path: Path
-    outcome: RecoveryOutcome
-
-
 def run_recovery(
     request: RecoveryRequest,
     measurer: Measurer,
@@ -76,7 +69,7 @@ def run_recovery(
     search_progress: Callable[[Run, Progress], None] = lambda run, progress: None,
     progress: Callable[[str], None] = lambda text: None,
     note: Callable[[str], None] = lambda text: None,
-) -> RecoveryRun:
+) -> Ended[RecoveryOutcome]:
     """Measure how long a device loses frames after an overload, or while it is reset; or go on with such a run.
 
     Parameters
@@ -105,11 +98,11 @@ def run_recovery(
         )
         return Begun(_run(request, description, _plan(request, description, found)), found.warnings, directory)
 
-    def perform(file: RunFile, sink: Sink) -> RecoveryRun:
+    def perform(file: RunFile, sink: Sink) -> Ended[RecoveryOutcome]:
         reset = _reset_command(request, measurer)
         loop = RecoveryLoop(recovery_plan(file), measurer, policies, reset=reset, sink=sink, progress=progress)
         loop.resume(file.trials)
-        return RecoveryRun(file.path, loop.run())
+        return Ended(file.path, loop.run())
 
     return manage(
         "run on recovery",
@@ -118,7 +111,7 @@ def run_recovery(
         note,
         begin=begin,
         perform=perform,
-        show=lambda saved: RecoveryRun(saved.path, RecoveryOutcome(recoveries(saved), saved.ends[-1])),
+        show=lambda saved: Ended(saved.path, RecoveryOutcome(recoveries(saved), saved.ends[-1])),
     )
 
 

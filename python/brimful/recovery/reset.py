@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from brimful.errors import MeasureError, one_line
 from brimful.measurers.base import InvalidTrialError
+from brimful.units import format_delay
 
 PATIENCE_S = 60.0
 """How long after its trial a command may still run, in seconds."""
@@ -86,7 +87,7 @@ class Reset:
             When the command failed, or does not end.
         """
         if not self._stop_waiting():
-            message = f"the trial ended before the device was reset, {self._after_s:g} s after its begin"
+            message = f"the trial ended before the device was reset, {format_delay(self._after_s)} after its begin"
             raise InvalidTrialError(message)
         process = self._process
         if process is None:
@@ -97,8 +98,8 @@ class Reset:
         except subprocess.TimeoutExpired:
             self._end()
             message = (
-                f"the reset command still ran {self._patience_s:g} s after its trial and was ended; let it go on in the"
-                " background (`COMMAND &`) if that is meant"
+                f"the reset command still ran {format_delay(self._patience_s)} after its trial and was ended; let it go"
+                " on in the background (`COMMAND &`) if that is meant"
             )
             raise MeasureError(message) from None
         if process.returncode != 0:

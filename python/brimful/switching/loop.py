@@ -60,7 +60,7 @@ class SwitchingLoop:
             self._measurer,
             step.load,
             step.frames / step.load,
-            where=f"trial {step.name}",
+            detail=step.name,
             perform=_perform,
             step=step.name,
             round=step.round,

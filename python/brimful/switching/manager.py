@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from brimful.machine.watch import Watch
-from brimful.managed import Begun, Place, Sink, manage, new_run
+from brimful.managed import Begun, Ended, Place, Sink, manage, new_run
 from brimful.measurers.base import checked_description
 from brimful.measurers.stations import Stations
 from brimful.policies import ON_ERROR, ON_INVALID, Policies
@@ -36,13 +36,6 @@ class SwitchingRequest(msgspec.Struct, frozen=True, kw_only=True):
         return fingerprint(subject=SUBJECT, measurer=self.measurer, plan=plan)
 
 
-class SwitchingRun(msgspec.Struct, frozen=True):
-    """A run that ended, and where its record is."""
-
-    path: Path
-    outcome: SwitchingOutcome
-
-
 def run_switching(
     request: SwitchingRequest,
     stations: Stations,
@@ -50,7 +43,7 @@ def run_switching(
     out: Path | None = None,
     resume: bool = False,
     note: Callable[[str], None] = lambda text: None,
-) -> SwitchingRun:
+) -> Ended[SwitchingOutcome]:
     """Make one test, or go on with one that was interrupted.
 
     Parameters
@@ -87,11 +80,11 @@ def run_switching(
         )
         return Begun(run)
 
-    def perform(file: RunFile, sink: Sink) -> SwitchingRun:
+    def perform(file: RunFile, sink: Sink) -> Ended[SwitchingOutcome]:
         watch = Watch() if description.on_this_machine else None
         loop = SwitchingLoop(plan_of(file), stations, policies, sink=sink, watch=watch)
         loop.resume(file.trials)
-        return SwitchingRun(file.path, loop.run())
+        return Ended(file.path, loop.run())
 
     return manage(
         "test of a switch",
@@ -100,7 +93,5 @@ def run_switching(
         note,
         begin=begin,
         perform=perform,
-        show=lambda saved: SwitchingRun(
-            saved.path, SwitchingOutcome(saved.latest(SwitchingResult, "name"), saved.ends[-1])
-        ),
+        show=lambda saved: Ended(saved.path, SwitchingOutcome(saved.latest(SwitchingResult, "name"), saved.ends[-1])),
     )

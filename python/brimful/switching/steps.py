@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from brimful.records import SwitchingPlan, SwitchingResult, Trial
+from brimful.units import format_delay, format_load
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,7 +104,7 @@ def _caching(plan: SwitchingPlan, trials: Sequence[Trial]) -> Step | Results:
 def _capacity(plan: SwitchingPlan, pattern: str, search: Search, trials: Sequence[Trial]) -> SwitchingResult:
     verdict = AT_LEAST if search.high is None else FOUND
     more = "one more, for the sender" if verdict == FOUND else "at least one more, for the sender"
-    text = f"learned at {plan.rate:g}/s; the table has room for {more}"
+    text = f"learned at {format_load(plan.rate)}; the table has room for {more}"
     if search.low == 0:
         text = "not one address is learned, or a port that watches gets copies of all frames"
     foreign = sum(int(trial.extra.get("foreign", 0)) for trial in trials)
@@ -180,7 +181,8 @@ def _ageing(plan: SwitchingPlan, trials: Sequence[Trial]) -> Step | Results:
     if None in flooded:
         return [SwitchingResult(name="", verdict=AT_LEAST, value=min(known), text="watched no longer")]
     least, most = min(known), max(float(time_s or 0.0) for time_s in flooded)
-    text = f"from {least:.3g} s, when all were known, to {most:.3g} s, when none was; {len(made)} rounds"
+    known_until, flooded_at = format_delay(least), format_delay(most)
+    text = f"from {known_until}, when all were known, to {flooded_at}, when none was; {len(made)} rounds"
     return [SwitchingResult(name="", verdict=FOUND, value=(least + most) / 2, text=text)]
 
 
@@ -253,7 +255,7 @@ def comes_to_all(trial: Trial) -> bool:
 def _copies(plan: SwitchingPlan, trial: Trial, number: int) -> SwitchingResult:
     got, copies = trial.extra["received"][number], trial.extra["copies"][number]
     due = 0 if number == 0 else trial.sent
-    text = f"{got} of {due} broadcast frames at {trial.load:g}/s" + (f", {copies} twice" if copies else "")
+    text = f"{got} of {due} broadcast frames at {format_load(trial.load)}" + (f", {copies} twice" if copies else "")
     verdict = PASS if got == due and not copies else FAIL
     return SwitchingResult(name=plan.ports[number], verdict=verdict, value=float(got), text=text)
 

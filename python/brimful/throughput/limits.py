@@ -24,8 +24,8 @@ def check_limits(goals: Sequence[Goal], max_load: float, description: Descriptio
     """
     most = description.max_load
     if most is not None and max_load > most * (1 + _ROUNDING):
-        asked = f"max load {max_load:.10g}/s"
-        message = f"{asked} is above the {most:.10g}/s that measurer {description.name!r} can offer; lower it"
+        asked, offered = (units.stated_load(load, description.load_unit) for load in (max_load, most))
+        message = f"max load {asked} is above the {offered} that measurer {description.name!r} can offer; lower it"
         raise UsageError(message)
     for goal in goals:
         _check_duration(goal, description)
@@ -80,8 +80,8 @@ def _check_duration(goal: Goal, description: Description) -> None:
     least_s = description.min_duration_s
     if least_s is not None and goal.initial_trial_duration_s < least_s:
         message = (
-            f"goal {goal.name!r}: the measurer makes no trial shorter than {least_s:g} s,"
-            f" but the initial trial duration is {goal.initial_trial_duration_s:g} s"
+            f"goal {goal.name!r}: the measurer makes no trial shorter than {units.format_delay(least_s)},"
+            f" but the initial trial duration is {units.format_delay(goal.initial_trial_duration_s)}"
         )
         raise UsageError(message)
 
@@ -92,9 +92,10 @@ def _check_width(goal: Goal, max_load: float, description: Description) -> None:
         return
     told = unit_difference(max_load * (1 - goal.width), max_load, goal, description.conversion_factor)
     if told < 1 - _ROUNDING:
+        most, unit = units.stated_load(max_load, description.load_unit), description.load_unit.removesuffix("/s")
         message = (
-            f"goal {goal.name!r}: at max load {max_load:.10g}/s a width of {units.format_ratio(goal.width)} is"
-            f" {told:.2g} {description.load_unit.removesuffix('/s')} in a trial of {goal.final_trial_duration_s:g} s,"
+            f"goal {goal.name!r}: at max load {most} a width of {units.format_ratio(goal.width)} is {told:.2g}"
+            f" {unit} in a trial of {units.format_delay(goal.final_trial_duration_s)},"
             " and no trial can tell less than one; give a goal whose trial or width is"
             f" {math.ceil((1 - _ROUNDING) / told)} times larger"
         )

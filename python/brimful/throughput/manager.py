@@ -284,8 +284,9 @@ def _begin(request: SearchRequest, description: Description, ceiling: float | No
     if request.min_load is None and max_load * shortest_s < 1:
         one = description.load_unit.removesuffix("/s").removesuffix("s")
         message = (
-            f"a trial of {shortest_s:g} s at max load {max_load:.10g}/s has less than one {one};"
-            " make the trials of the goals longer or raise --max-load"
+            f"a trial of {units.format_delay(shortest_s)} at max load"
+            f" {units.stated_load(max_load, description.load_unit)} has less than one {one}; make the trials of the"
+            " goals longer or raise --max-load"
         )
         raise UsageError(message)
     least = max(max_load / _MIN_LOAD_SHARE, 1 / shortest_s)

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from brimful import _core
+from brimful import _core, units
 from brimful.alarm import undisturbed
 from brimful.ceilings import LOWER, ceiling_warning
 from brimful.errors import MeasureError, UsageError, shown
@@ -253,7 +253,8 @@ class SearchLoop:
             return
         sender, receiver = still_dead[0]
         what = "nothing ever arrived" if sender == receiver else f"nothing that {sender} sends arrives at {receiver}"
-        said = f"{what}, neither at {trial.load:.10g}/s nor at {load:.10g}/s"
+        tried = [units.format_load(one, self._description.load_unit) for one in (trial.load, load)]
+        said = f"{what}, neither at {tried[0]} nor at {tried[1]}"
         remark = nothing_passes(self._measurer, said)
         if remark is None:
             named = [f" ({note.get('text')})" for note in check.warnings if note.get("code") == STARVED_PORTS]
@@ -271,7 +272,6 @@ class SearchLoop:
             self._measurer,
             load,
             duration_s,
-            where=f"trial at {load:.10g}/s",
             perform=partial(self._perform, stop_above),
             purpose=purpose,
             phase=self._controller.phase(),
@@ -296,14 +296,13 @@ class SearchLoop:
 
     def _measure(self, stop_above: float | None, measurer: Measurer, load: float, duration_s: float) -> TrialOutput:
         answer = measurer.measure(load, duration_s, stop_above=stop_above)
-        where = f"trial at {load:.10g}/s"
         if not isinstance(answer, TrialOutput):
-            message = f"{where}: the measurer returned {shown(answer)}, which is no TrialOutput"
+            message = f"the measurer returned {shown(answer)}, which is no TrialOutput"
             raise TrialFailedError(message)
-        output = checked_output(msgspec.structs.asdict(answer), where=where)
+        output = checked_output(msgspec.structs.asdict(answer), where=self._description.name)
         self._check_sent(output, load, duration_s)
         self._check_surplus(output, load, duration_s)
-        self._check_delay(output, load)
+        self._check_delay(output)
         told = self._description
         return with_intended(
             output, load, duration_s, conversion_factor=told.conversion_factor, load_unit=told.load_unit
@@ -326,14 +325,14 @@ class SearchLoop:
             counts = {"intended": due, "sent": output.sent, "lost": output.lost}
             raise InvalidTrialError(str(error), {**output.extra, **counts}) from None
 
-    def _check_delay(self, output: TrialOutput, load: float) -> None:
+    def _check_delay(self, output: TrialOutput) -> None:
         """Refuse a trial that says nothing of its delay where a goal limits it.
 
         It may be silent if nothing arrived, or if it was stopped because its loss is certain to be too high.
         """
         limited = any(goal.delay_limit_s is not None for goal in self._plan.goals)
         if limited and output.delay_p99_s is None and output.lost < output.sent and not output.stopped_early:
-            message = f"trial at {load:.10g}/s: delay_p99_s is missing, and a goal has a delay limit"
+            message = "delay_p99_s is missing, and a goal has a delay limit"
             raise TrialFailedError(message)
 
     def _output_of_failure(self, load: float, duration_s: float, reply: dict[str, Any]) -> TrialOutput:

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from brimful import _core
+from brimful import _core, units
 from brimful.errors import RecordError, UsageError
 from brimful.records import Bound, Goal, GoalResult, Run, RunFile, Sums, Trial, read_run
 from brimful.throughput.engine import feed, goal_results, unsent_units
@@ -375,7 +375,9 @@ def _end_findings(file: RunFile) -> list[Finding]:
     """Hold what the ends say against the trials before them."""
     reached_s = list(itertools.accumulate((trial.start_s + trial.elapsed_s for trial in file.trials), max))
     early = [
-        Finding("end-differs", f"an end is recorded at {end.search_s:g} s, before the end of its last trial")
+        Finding(
+            "end-differs", f"an end is recorded at {units.format_delay(end.search_s)}, before the end of its last trial"
+        )
         for end, before in zip(file.ends, file.trials_before_ends, strict=True)
         if before and end.search_s < reached_s[before - 1] - _CLOCK_S
     ]

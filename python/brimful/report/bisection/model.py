@@ -167,7 +167,9 @@ def _likeliest(plan: BisectionPlan, answer: Bisected) -> Table:
         [name(plan, number), _percent(answer.belief[number])] for number in order[:5] if answer.belief[number] >= 0.001
     ]
     rows.append(["nothing changed", _percent(answer.none)])
-    return Table(title="Likeliest", names=["build", "probability"], rows=rows, key="likeliest", words=1)
+    return Table(
+        title="Likeliest to have changed something", names=["build", "probability"], rows=rows, key="likeliest", words=1
+    )
 
 
 def _measured(plan: BisectionPlan, found: Sequence[Measured]) -> Table:

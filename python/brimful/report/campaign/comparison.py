@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import msgspec
 
@@ -15,7 +16,7 @@ from brimful.report.campaign.model import entries
 from brimful.report.compared import Compared, Outcome, refuse_repeated
 from brimful.report.throughput import comparison
 from brimful.report.throughput.compared import ROLES
-from brimful.report.throughput.comparison import CHANGE, IN_WORDS, ComparisonReport, GoalComparison, range_title, signed
+from brimful.report.throughput.comparison import CHANGE, IN_WORDS, ComparisonReport, GoalComparison, range_title
 from brimful.statistics.comparison import DEFAULT_TOLERANCE
 from brimful.units import format_load, format_ratio
 
@@ -250,16 +251,15 @@ def _name(key: Key) -> str:
 
 
 def _row(cell: CellComparison, goal: GoalComparison) -> list[str]:
-    numbers, unit = goal.comparison, cell.comparison.load_unit
-    most = "?" if numbers.ratio_most is None else signed(numbers.ratio_most)
+    numbers = goal.comparison
+    new, baseline = comparison.means(goal, partial(format_load, unit=cell.comparison.load_unit))
     return [
         cell.title,
         goal.goal.name,
         IN_WORDS[numbers.verdict],
-        "unknown" if numbers.mean is None else format_load(numbers.mean, unit),
+        new,
         str(numbers.runs),
-        "unknown" if numbers.baseline_mean is None else format_load(numbers.baseline_mean, unit),
+        baseline,
         str(numbers.baseline_runs),
-        "?" if numbers.ratio is None else signed(numbers.ratio),
-        f"{signed(numbers.ratio_least)} to {most}",
+        *comparison.change_and_range(numbers),
     ]

@@ -110,17 +110,11 @@ def _numbers(report: ComparisonReport) -> Table:
 
 def _row(goal: GoalComparison, alike: Callable[[float], str]) -> list[str]:
     numbers = goal.comparison
-    sides = ((goal.new, numbers.mean), (goal.baseline, numbers.baseline_mean))
-    means = [
-        "unknown" if mean is None else ("≥ " if any(value.most is None for value in values) else "") + alike(mean)
-        for values, mean in sides
-    ]
     return [
         goal.goal.name,
-        *means,
+        *comparison.means(goal, alike),
         f"{numbers.runs} and {numbers.baseline_runs}",
-        "?" if numbers.ratio is None else signed(numbers.ratio),
-        f"{signed(numbers.ratio_least)} to {'?' if numbers.ratio_most is None else signed(numbers.ratio_most)}",
+        *comparison.change_and_range(numbers),
         "unknown" if numbers.spread is None else words.share(numbers.spread),
         words.p_value(numbers.welch_p),
         words.p_value(numbers.permutation_p),

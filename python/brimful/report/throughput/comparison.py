@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -238,6 +238,23 @@ def range_title(goals: Sequence[GoalComparison]) -> str:
     if len(by_bounds) == 2:
         return "range"
     return "range by bounds" if by_bounds == {True} else "95 % interval"
+
+
+def means(goal: GoalComparison, shown: Callable[[float], str]) -> list[str]:
+    """Write the mean of each side; one of values that are only lower limits in part is a lower limit."""
+    sides = ((goal.new, goal.comparison.mean), (goal.baseline, goal.comparison.baseline_mean))
+    return [
+        "unknown" if mean is None else ("≥ " if any(value.most is None for value in values) else "") + shown(mean)
+        for values, mean in sides
+    ]
+
+
+def change_and_range(found: Comparison) -> list[str]:
+    """Write the change and between which values it lies."""
+    least = "?" if found.ratio_least == 0 else signed(found.ratio_least)
+    most = "?" if found.ratio_most is None else signed(found.ratio_most)
+    span = "unknown" if least == most == "?" else f"{least} to {most}"
+    return ["unknown" if found.ratio is None else signed(found.ratio), span]
 
 
 def signed(ratio: float) -> str:

@@ -39,7 +39,7 @@ _Said = tuple[str, str]
 
 def _units(report: Report) -> _Said:
     return STATED, (
-        f"Loads and rates are in {report.run.load_unit}, with k = 1 000, M = 1 000 000 and G = 1 000 000 000; "
+        f"Loads and rates are in {report.run.load_unit}, with k = 1,000, M = 1,000,000 and G = 1,000,000,000; "
         "times in seconds; counts in whole units; ratios and widths in per cent."
     )
 

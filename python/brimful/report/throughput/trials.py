@@ -20,7 +20,7 @@ LONG_PAUSE_S = 30.0
 """A pause between trials is cut out of the time axis when it is longer than this and than ten usual trials."""
 
 
-_LOAD_PREFIX = re.compile(r"^invalid trial at [^:]*: ")
+_LOAD_PREFIX = re.compile(r"^invalid trial (\d+ )?at [^:]*: ")
 
 
 class TrialView(msgspec.Struct, frozen=True, kw_only=True):

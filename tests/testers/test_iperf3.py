@@ -64,11 +64,11 @@ def test_a_run_is_one_trial(tmp_path, fake):
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"sum_sent.seconds": 0.3}, r"stretched: sent for 0.300 s instead of 0.2 s"),
+        ({"sum_sent.seconds": 0.3}, r"stretched: sent for 300 ms instead of 200 ms"),
         ({"sum_sent.packets": 700}, r"300 of 1000 frames were not sent"),
         ({"sum_received.bytes": 1001 * BYTES}, r"1001 frames arrived of 1000"),
-        ({"sum_sent.packets": 1500, "sum_sent.seconds": 0.4}, r"stretched: sent for 0.400 s instead of 0.3 s"),
-        ({"sum_sent.packets": 2000, "sum_sent.seconds": 0.4}, r"stretched: sent for 0.400 s instead of 0.2 s"),
+        ({"sum_sent.packets": 1500, "sum_sent.seconds": 0.4}, r"stretched: sent for 400 ms instead of 300 ms"),
+        ({"sum_sent.packets": 2000, "sum_sent.seconds": 0.4}, r"stretched: sent for 400 ms instead of 200 ms"),
         ({"sum_sent.packets": 1200}, r"1200 frames were sent where 1000 were due"),
     ],
 )

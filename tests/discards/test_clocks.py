@@ -249,7 +249,7 @@ def test_differences_in_two_files_between_which_the_clock_was_set_back(tmp_path,
     summary = put(tmp_path / "store", tmp_path / "0.csv", tmp_path / "1.csv", reading=Reading(counters=False))
     rows = rows_of(tmp_path / "store")
     assert wrong(rows) == []
-    assert 0 < summary.left_out[BETWEEN] <= 2 * 71
+    assert 0 < summary.left_out[BETWEEN] <= 2 * 72
     assert summary.samples == summary.rows_new + summary.left_out[BETWEEN]
     assert summary.without_value == {"replaced": 2}
 

@@ -4,6 +4,7 @@ import json
 import random
 
 import pytest
+from brimful.discards.telemetry.interleaved import BETWEEN
 from brimful.discards.telemetry.source import Reading
 from telemetry import MIDNIGHT, put
 from test_chains import polls, total, values
@@ -129,6 +130,16 @@ def test_differences_of_two_pollers_are_named(tmp_path, together):
     summaries = [put(tmp_path / "store", *one) for one in sources]
     (note,) = (note for summary in summaries for note in summary.notes)
     assert note.startswith("edge: differences of 1 in one source lie evenly between those of another: if these are of")
+
+
+def test_differences_that_are_surely_of_another_poller_count_once(tmp_path):
+    """Each day begins and ends with some, too."""
+    for name, offset in (("a", 20), ("b", 13)):
+        (tmp_path / f"{name}.csv").write_text(table(offset, [5, 5, 6, 6] * 105, every=300))
+        summary = put(tmp_path / "store", tmp_path / f"{name}.csv")
+    assert (summary.left_out, summary.rows_new) == ({BETWEEN: 420}, 0)
+    assert values(tmp_path / "store", "discards.uplink.tx") == [5, 5, 6, 6] * 105
+    assert {row["span_s"] for row in rows_of(tmp_path / "store")} == {300}
 
 
 def test_differences_of_two_pollers_in_one_file_are_refused(tmp_path):

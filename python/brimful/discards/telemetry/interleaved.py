@@ -52,15 +52,16 @@ def taken_apart(parts: list[Rows]) -> tuple[list[Rows], int, bool]:
             verdict = _verdict(old, ends) if len(old) else _Verdict.ONE_POLLER
             may_be_two |= verdict is _Verdict.MAYBE_TWO
             if verdict is _Verdict.TWO:
-                begin, end = max(old[0], ends[0]), min(old[-1], ends[-1])
+                # Rows just before and behind would seem to have taken less time, too, as at midnight.
+                usual_us = round(float(np.median(np.diff(old))))
+                begin, end = max(old[0], ends[0]) - usual_us, min(old[-1], ends[-1]) + usual_us
                 inside = (part["end_us"] >= begin) & (part["end_us"] <= end)
                 stays &= ~(of_code & inside & ~np.isin(part["end_us"], old))
-                behind = ends[ends > end]
                 # Of the first row behind these, or of one that begins between them, the row before is not there.
-                if len(behind):
-                    flagged |= of_code & (part["end_us"] == behind[0])
-                if begin == old[0]:
-                    _flag_first(kept, code, begin)
+                if (ends > end).any():
+                    flagged |= of_code & (part["end_us"] == ends[ends > end][0])
+                if (ends < begin).any():
+                    _flag_first(kept, code, old[0])
             before[code] = np.union1d(old, part["end_us"][of_code & stays])
         left_out += int((~stays).sum())
         if flagged.any():

@@ -33,8 +33,9 @@ fn results(
 fn assert_straddles(result: &GoalResult, answer: f64) {
     assert_eq!(result.reason, Reason::Regular);
     let (lower, upper) = (result.lower_bound.unwrap().load, result.upper_bound.unwrap().load);
+    let (lower, upper) = (lower.per_second(), upper.per_second());
     assert!(
-        lower.per_second() <= answer * (1.0 + 1e-6) && answer * (1.0 - 1e-6) <= upper.per_second(),
+        lower <= answer * (1.0 + 1e-6) && answer * (1.0 - 1e-6) <= upper,
         "{lower} {upper} {answer}"
     );
 }

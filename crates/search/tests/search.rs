@@ -132,7 +132,7 @@ fn no_trial_is_outside_the_limits_or_shorter_than_asked() {
                 let at = trial.input.load;
                 assert!(
                     problem.min_load() <= at && at <= problem.max_load(),
-                    "{strategy:?}: {at}"
+                    "{strategy:?}: {at:?}"
                 );
                 assert!(trial.input.duration >= shortest, "{strategy:?}");
             }

@@ -132,7 +132,7 @@ def test_a_hint_can_be_an_earlier_run(tmp_path):
         (["-m", SIM, "--goal", "loss=0,loss=1%"], "loss is given twice"),
         (["-m", SIM, "--goal", "name=a,loss=0", "--goal", "name=a,loss=1%"], "given twice"),
         (["-m", SIM, "--goal", "loss=0,trial=1us", "--min-load", "9001"], "less than one unit"),
-        (["-m", SIM, "--goal", "loss=0,trial=1us"], "is 0.074 frames in a trial of 1e-06 s"),
+        (["-m", SIM, "--goal", "loss=0,trial=1us"], "is 0.074 frames in a trial of 1 us"),
         (["-m", SIM, "--max-load", "20kpps", "--goal", "loss=0,width=1e-6"], "whose trial or width is 50 times larger"),
         (["-m", SIM, "--goal", "loss=0,name="], "goal name '': a name is one or more printable characters"),
         (["-m", SIM, "--goal", "loss=0,name=a\nb"], r"goal name 'a\nb'"),

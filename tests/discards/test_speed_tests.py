@@ -234,7 +234,7 @@ def test_an_archive_that_ends_early_gives_what_is_whole(tmp_path):
         (b"\xff\x00\xfe", "is not JSON"),
         (b'{"x":' * 100_000, "is not JSON"),
         (b"{}", "is no result of a known speed test"),
-        (b"[1]", "has a wrong type"),
+        (b"1", "has a wrong type"),
         (b"null", "has a wrong type"),
         (json.dumps(ndt5(ClientPort="many")).encode(), "has a wrong type: Expected `int"),
         (json.dumps(ndt5(ClientPort=70000)).encode(), "has a wrong type: Expected `int`"),

@@ -318,7 +318,7 @@ def test_a_suite_has_the_tests_that_its_ports_are_enough_for(ports):
     [
         (("-m", "tester:eth1,eth2"), "name three ports or more"),
         (("-m", "lab:bridge"), "ports=3"),
-        (("--sizes", "64,9001"), "--sizes: 9001 is no size"),
+        (("--sizes", "64,9217"), "--sizes: 9217 is no size"),
         (("--tests", "caching,speed"), "--tests: there is no test 'speed'"),
         (("--tests", "learning"), "--tests: learning builds on caching"),
         (("--max-addresses", "0"), "--max-addresses"),

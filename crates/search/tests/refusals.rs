@@ -49,7 +49,7 @@ fn crossed_limits() {
 // spec: MLRsearch-15 Max Load, Min Load #25
 #[test]
 fn trials_without_a_frame() {
-    let message = "goal \"ndr\": a trial of 0.1 s at min load 9/s has less than one unit; \
+    let message = "goal \"ndr\": a trial of 100 ms at min load 9/s has less than one unit; \
                    raise min load or the trial duration";
     refused(vec![ndr()], 9.0, 1e6, message);
     assert!(Problem::new(vec![ndr()], load(10.0), load(1e6)).is_ok());

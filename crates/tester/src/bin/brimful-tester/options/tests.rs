@@ -27,7 +27,7 @@ fn defaults_describe_themselves() {
     assert!((description.conversion_factor - 2.0).abs() < 1e-12);
     assert_eq!(description.traffic["ports"][1]["source_ip"], "198.19.0.2");
     assert_eq!(description.traffic["frame_sizes"], json!([64]));
-    assert!(description.contract.contains("0.5 s"));
+    assert!(description.contract.contains("500 ms"));
     assert!(!description.traffic.contains_key("faults"));
 }
 

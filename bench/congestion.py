@@ -12,13 +12,12 @@ import subprocess
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 import msgspec
 from brimful.measurers.base import Measurer
 from brimful.measurers.opening import open_measurer
-from brimful.measurers.stations import open_stations
+from brimful.measurers.stations import Stations, open_stations
 from brimful.records import read_run
 from brimful.report.suite.congestion import Shares, back_pressure, blocking, congestion_table, lost
 from brimful.report.suite.results import results_of
@@ -82,6 +81,9 @@ def congest(kind: Kind, out: Path) -> tuple[bool, str]:
             subprocess.run(measurer.device_command(command.split()), check=True)
         return measurer
 
+    def stations(frame_size: int) -> Stations:
+        return open_stations(search.measurer, flush_command=None, timeout_s=30.0, frame_size=frame_size)
+
     search = SearchRequest(
         measurer=f"lab:{kind.device},ports={kind.ports}",
         goals=[],
@@ -91,9 +93,7 @@ def congest(kind: Kind, out: Path) -> tuple[bool, str]:
     )
     tests = [forwarding.CONTROL, forwarding.CONGESTION, *([forwarding.BY_TWO] if kind.ports > 4 else [])]
     request = SwitchSuiteRequest(search=search, sizes=["64"], tests=tests, is_quick=True)
-    run_suite(
-        suite_of(request, partial(open_stations, search.measurer, flush_command=None, timeout_s=30.0), opened), out=out
-    )
+    run_suite(suite_of(request, stations, opened), out=out)
     _, found, *_ = results_of(read_run(out))
     (row,) = congestion_table("", [found]).rows
     if found.file is None or found.reason != "done":

@@ -19,8 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
-TESTS = Path(__file__).resolve().parent.parent / "tests"
-sys.path[:0] = [str(TESTS), str(TESTS / "paired")]
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "paired"))
 
 from brimful.errors import MeasureError
 from brimful.measurers.base import Measurer

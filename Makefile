@@ -30,6 +30,7 @@ lint:
 	.venv/bin/ruff format --check
 	.venv/bin/ruff check
 	.venv/bin/mypy
+	.venv/bin/mypy --config-file bench/mypy.ini bench/*.py tools/*.py
 	.venv/bin/stubtest brimful._core
 
 bench:

@@ -19,6 +19,7 @@ from brimful.measurers.base import Measurer
 from brimful.measurers.opening import open_measurer
 from brimful.measurers.stations import Stations, open_stations
 from brimful.records import read_run
+from brimful.recovery.manager import WithDevice
 from brimful.report.suite.congestion import Shares, back_pressure, blocking, congestion_table, lost
 from brimful.report.suite.results import results_of
 from brimful.suites import forwarding
@@ -77,6 +78,7 @@ def congest(kind: Kind, out: Path) -> tuple[bool, str]:
 
     def opened(search: SearchRequest) -> Measurer:
         measurer = open_measurer(search.measurer, timeout_s=30.0, tester_arguments=search.traffic["arguments"])
+        assert isinstance(measurer, WithDevice)
         for command in kind.commands:
             subprocess.run(measurer.device_command(command.split()), check=True)
         return measurer

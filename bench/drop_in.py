@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import statistics
-from types import ModuleType
+from typing import Any
 
 from brimful._core import Simulator
 from searches import GOAL_SETS, KINDS, MIN_LOAD, WIDTH, with_parameters
@@ -16,7 +16,7 @@ from searches import GOAL_SETS, KINDS, MIN_LOAD, WIDTH, with_parameters
 LIBRARIES = ("brimful.mlrsearch", "MLRsearch")
 
 
-def search(library: ModuleType, spec: str, goals: str) -> tuple[float, list[float | None]]:
+def search(library: Any, spec: str, goals: str) -> tuple[float, list[float | None]]:
     """Give seconds of virtual time, and conditional throughputs as shares of the capacity."""
     system = Simulator(spec)
 

@@ -108,8 +108,8 @@ def add_manual(tree: Path, version: str) -> None:
     for program in DESCRIBED:
         subprocess.run([tree / PROGRAMS / program, "man", directory], check=True)
     # It has taken the place of the page of `brimful tester`.
-    with (directory / "brimful-tester.1").open("a") as page:
-        page.write(".SH SEE ALSO\n\\fBbrimful\\-tester\\-check\\fR(1), of the command \\fBbrimful tester\\fR\n")
+    with (directory / "brimful-tester.1").open("a") as command:
+        command.write(".SH SEE ALSO\n\\fBbrimful\\-tester\\-check\\fR(1), of the command \\fBbrimful tester\\fR\n")
     for page in sorted(directory.iterdir()):
         write(page.with_name(f"{page.name}.gz"), gzip.compress(page.read_bytes(), mtime=0))
         page.unlink()

@@ -9,6 +9,7 @@ from brimful.errors import one_line
 from brimful.records import Goal, GoalResult, Machine
 from brimful.units import format_delay, format_duration, format_load, format_ratio
 
+NO_RESULT = "no-result"
 REASONS = {
     "regular": "Both relevant bounds are there and close enough.",
     "max-load-is-lower-bound": "Even the max load met the goal, so the result is only a lower limit.",
@@ -18,9 +19,11 @@ REASONS = {
     "time-budget": "The time budget was spent before the goal was reached; the bounds are those known by then.",
     "interrupted": "The search was interrupted before the goal was reached; the bounds are those known by then.",
     "measurement-failed": "The measurer failed before the goal was reached; the bounds are those known by then.",
-    "no-result": "The record has no result for this goal: the run is still active, or was killed.",
+    NO_RESULT: "The record has no result for this goal: the run is still active, or was killed.",
 }
 """What each reason code of a goal result means."""
+CUT_SHORT = ("time-budget", "interrupted", "measurement-failed")
+"""Reasons of a search that ended before its goals were reached."""
 
 CLOCK_WORDS = {
     "done": "finished",

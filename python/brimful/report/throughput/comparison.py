@@ -23,7 +23,7 @@ from brimful.statistics.comparison import (
 )
 from brimful.units import format_ratio
 
-UNFINISHED = {"no-result", "interrupted", "measurement-failed"}
+UNFINISHED = {words.NO_RESULT, "interrupted", "measurement-failed"}
 """Reasons of results that say how far a search came, not what was measured."""
 
 
@@ -147,7 +147,7 @@ def _goal(goal: Goal, new: Sequence[RunFile], baseline: Sequence[RunFile], toler
 
 
 def _result(file: RunFile, goal: Goal) -> GoalResult:
-    missing = GoalResult(goal=goal.name, regular=False, reason="no-result")
+    missing = GoalResult(goal=goal.name, regular=False, reason=words.NO_RESULT)
     return next((result for result in file.goal_results if result.goal == goal.name), missing)
 
 

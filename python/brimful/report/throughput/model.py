@@ -11,6 +11,7 @@ from brimful.records import SPECIFICATION, Bound, Goal, GoalResult, Machine, Run
 from brimful.report import facts, ports, words
 from brimful.report.blocks import Block
 from brimful.report.throughput.trials import Pause, TrialStatistics, TrialView, total, view_trials
+from brimful.report.throughput.undecided import so_far
 from brimful.units import format_delay, format_duration, format_load
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ def build(file: RunFile) -> Report:
     trials, pauses = view_trials(file.trials, run.goals)
     statistics = total(file.trials)
     results = {result.goal: result for result in file.goal_results}
-    goals = [_goal(run, goal, results.get(goal.name)) for goal in run.goals]
+    goals = [_goal(run, goal, results.get(goal.name), trials) for goal in run.goals]
     axis_end = max((trial.end_s for trial in trials), default=0.0)
     return Report(
         run=run,
@@ -200,18 +201,17 @@ def _outcome(file: RunFile) -> str:
     return " ".join(parts)
 
 
-def _goal(run: Run, goal: Goal, result: GoalResult | None) -> GoalView:
+def _goal(run: Run, goal: Goal, result: GoalResult | None, trials: Sequence[TrialView]) -> GoalView:
     lower = _bound(run, result.lower_bound, result.lower_bound_sums) if result else None
     upper = _bound(run, result.upper_bound, result.upper_bound_sums) if result else None
     throughput = result.conditional_throughput if result else None
-    reason = result.reason if result else "no-result"
     limit = facts.theoretical_rate(run) if facts.counts_frames(run) else None
     size = facts.frame_size(run) if facts.counts_frames(run) else None
     return GoalView(
         goal=goal,
         regular=result.regular if result else False,
-        reason=reason,
-        explanation=words.explain(reason),
+        reason=result.reason if result else words.NO_RESULT,
+        explanation=_explanation(run, goal, result, trials),
         headline=_headline(run, result),
         sentence=words.sentence(goal, result, run.load_unit),
         lower=lower,
@@ -223,6 +223,14 @@ def _goal(run: Run, goal: Goal, result: GoalResult | None) -> GoalView:
         bits_per_second=throughput * size * 8 if throughput is not None and size else None,
         rfc2544=_rfc2544(goal),
     )
+
+
+def _explanation(run: Run, goal: Goal, result: GoalResult | None, trials: Sequence[TrialView]) -> str:
+    explanation = words.explain(result.reason if result else words.NO_RESULT)
+    is_open = result is None or result.reason in words.CUT_SHORT
+    if not is_open or (result is not None and result.lower_bound is not None and result.upper_bound is not None):
+        return explanation
+    return f"{explanation} {so_far(goal, trials, run.load_unit)}".rstrip()
 
 
 def _headline(run: Run, result: GoalResult | None) -> str:

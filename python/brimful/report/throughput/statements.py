@@ -154,7 +154,7 @@ def _result_kind(report: Report) -> _Said:
 
 
 def _one_result(report: Report) -> _Said:
-    without = [view.goal.name for view in report.goals if view.reason == "no-result"]
+    without = [view.goal.name for view in report.goals if view.reason == words.NO_RESULT]
     if without:
         return MISSING, f"No result yet for {', '.join(without)}."
     return STATED, f"{words.count(len(report.goals), 'goal')}, as many results."

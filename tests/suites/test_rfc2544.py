@@ -162,6 +162,8 @@ def test_tests_that_failed_are_made_again_where_the_suite_goes_on(tmp_path):
     failed = go()
     assert failed.end.reason == "measurement-failed"
     assert "the cable is out" in " ".join(test.text for test in failed.tests)
+    errors = [case for case in cases.suite(read_run(tmp_path / "s"), []).cases if case.is_error]
+    assert any("the cable is out" in case.problem for case in errors)
     assert of_suite(read_run(tmp_path / "s"), None).holds
     Unplugged.is_out = False
     assert go(resume=True).end.reason == "done"
@@ -212,12 +214,47 @@ def test_the_command_says_how_long_it_takes_and_makes_one_report(tmp_path):
     assert "8 of 8 tests ended" in again.stdout
 
 
-def test_a_test_that_cannot_be_made_is_kept_and_the_others_go_on(tmp_path):
-    done = brimful("rfc2544", *OPTIONS, "--tests", "throughput,latency,loss", "--out", "s", cwd=tmp_path, check=3)
-    assert "reports no delay" in done.stdout
-    assert "Frame loss rate" in done.stdout
-    assert len(values(tmp_path / "s")) == 6
-    assert "measurement failed" in done.stdout
+@pytest.mark.parametrize(("delay", "why"), [("", ""), (",delay=20us", " of single frames")])
+def test_what_the_measurer_cannot_do_is_named_at_once_and_all_else_is_done(tmp_path, delay, why):
+    """Such tests are no failures, and what is required of them is missed."""
+    why = f"the measurer reports no delay{why}"
+    (tmp_path / "r.toml").write_text('[latency]\nall = "1ms"\n[throughput]\n64 = "900kpps"\n')
+    options = ("--tests", "throughput,latency,loss", "--out", "s", "--junit", "j.xml", "--json")
+    device = f"sim:{SYSTEM}{delay}"
+    required = ("--require", "r.toml", "--assert", "latency.p99[512] <= 2ms")
+    done = brimful("rfc2544", *OPTIONS, "-m", device, *options, *required, cwd=tmp_path, check=1)
+    assert done.stderr.splitlines() == [
+        f"brimful: note: --require r.toml: latency is not done: {why}",
+        f"brimful: note: --assert latency.p99 is not done: {why}",
+        "2 sizes, 2 tests: about 1 min",
+        f"not done: latency: {why}",
+        "wrote j.xml",
+        f"Missed: latency at 64: at most 1 ms required, not done: {why}",
+        f"Missed: latency at 512: at most 1 ms required, not done: {why}",
+        f"Missed: latency.p99 at 512: <= 2 ms required, not done: {why}",
+    ]
+    found = json.loads(done.stdout)
+    assert found["plan"]["not_done"] == {"latency": why}
+    assert [(one["size"], one["test"], one["end"]) for one in found["tests"]] == [
+        (size, test, "done") for size in ("64", "512") for test in ("throughput", "loss")
+    ]
+    (suite,) = ElementTree.parse(tmp_path / "j.xml").iter("testsuite")
+    assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["9", "3", "0", "1"]
+    assert suite.find(".//skipped").get("message") == why
+    again = brimful("rfc2544", *OPTIONS, "-m", device, *options[:4], "--resume", cwd=tmp_path, check=0).stdout
+    assert "4 of 4 tests ended; not done: latency; the suite finished." in again
+    assert f"Latency at the throughput (section 26.2): not done: {why}." in again
+    assert "latency: every frame is stamped" not in again
+
+
+def test_a_suite_of_which_no_test_can_be_made_is_refused(tmp_path):
+    for options, said in (
+        (("-m", "iperf3:127.0.0.1,port=9"), "measurer 'iperf3:127.0.0.1,port=9' does not say how much it can offer"),
+        (("--max-load", "3Mpps"), "max load 3 Mpps is above the 2 Mpps that measurer"),
+    ):
+        refused = brimful("rfc2544", *OPTIONS, *options, cwd=tmp_path, check=2)
+        assert said in refused.stderr
+        assert not list(tmp_path.iterdir())
 
 
 def test_a_reset_in_virtual_time_is_refused_before_anything_is_measured(tmp_path):
@@ -234,9 +271,10 @@ def test_what_was_done_of_the_standard_is_what_was_done(tmp_path):
         table = done[done.index("What was done of RFC 2544") :].splitlines()
         return {row.split()[0]: row for row in table if row.startswith("  2")}
 
-    found = states("a", "--tests", "throughput,latency,loss", check=3)
+    found = states("a", "--tests", "throughput,latency,loss", check=0)
     assert "  deviation  " in found["26.1"]
-    assert "  0 of 2 sizes  " in found["26.2"]
+    assert "  not done  " in found["26.2"]
+    assert found["26.2"].rstrip().endswith("the measurer reports no delay")
     assert "  deviation  " in found["24"]
     for section in ("26.4", "26.5", "26.6"):
         assert "  not done  " in found[section], section
@@ -249,7 +287,7 @@ def test_requirements_are_held_against_what_was_found(tmp_path):
     brimful("rfc2544", *OPTIONS, *options, "a", "--require", "met.toml", cwd=tmp_path, check=0)
     missed = brimful("rfc2544", *OPTIONS, *options, "b", "--require", "missed.toml", cwd=tmp_path, check=1).stdout
     assert "Missed: throughput at 512: at least 1.500 Mpps required, found 998.2 kpps" in missed
-    assert "Missed: bursts at 1518: at least 100 frames required, not found" in missed
+    assert "Missed: bursts at 1518: at least 100 frames required, not measured in this suite" in missed
 
 
 @pytest.fixture(scope="module")

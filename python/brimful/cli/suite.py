@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from brimful.files import write_atomically
 from brimful.measurers.base import Measurer
 from brimful.measurers.catalogue import kind_of
 from brimful.measurers.opening import open_measurer
-from brimful.records import read_run
+from brimful.records import SuitePlan, read_run
 from brimful.report import junit, words
 from brimful.report.suite import cases
 from brimful.report.suite.requirements import Check, Requirements, read_requirements
@@ -89,7 +90,11 @@ def _checked_load(context: click.Context, parameter: click.Parameter, text: str 
     return text
 
 
-def carry_out(suite_of: Callable[[Callable[[str], None]], Suite], options: dict[str, Any], expected_s: float) -> int:
+def carry_out(
+    suite_of: Callable[[Callable[[str], None]], Suite],
+    options: dict[str, Any],
+    expected_s: Callable[[Sequence[str]], float],
+) -> int:
     """Check a suite, forecast its time, make its tests, and show them; gives the exit code.
 
     Parameters
@@ -99,7 +104,7 @@ def carry_out(suite_of: Callable[[Callable[[str], None]], Suite], options: dict[
     options
         As `suite_options` has them.
     expected_s
-        The forecast.
+        Forecasts how long tests take.
     """
     if options["html"]:
         reports.check_page(options["html"], options["out"])
@@ -107,17 +112,25 @@ def carry_out(suite_of: Callable[[Callable[[str], None]], Suite], options: dict[
     check_suite(planned)
     required = Requirements({}) if options["requirements"] is None else read_requirements(options["requirements"])
     asserted = [SuiteAssertion.parse(text, planned.plan) for text in options["assertions"]]
-    for text in required.unmeasured(planned.plan):
-        click.echo(f"brimful: note: --require {options['requirements']}: {text}", err=True)
-    sizes, tests = len(planned.sizes), len(planned.tests)
-    forecast = f"{words.count(sizes, 'size')}, {words.count(tests, 'test')}: about {_rounded(expected_s)}"
+
+    def begin(plan: SuitePlan) -> None:
+        for text in required.unmeasured(plan):
+            click.echo(f"brimful: note: --require {options['requirements']}: {text}", err=True)
+        for text in [text for one in asserted for text in one.unmeasured(plan)]:
+            click.echo(f"brimful: note: --assert {text}", err=True)
+        sizes, tests = len(plan.sizes), len(plan.tests)
+        forecast = _rounded(expected_s(plan.tests))
+        click.echo(f"{words.count(sizes, 'size')}, {words.count(tests, 'test')}: about {forecast}", err=True)
+        for test, why in plan.not_done.items():
+            click.echo(f"not done: {test}: {why}", err=True)
+
     with open_progress(quiet=options["quiet"], verbose=options["verbose"]) as progress:
         note = progress.note
         done = run_suite(
             suite_of(note),
             out=options["out"],
             resume=options["resume"],
-            begin=lambda: click.echo(forecast, err=True),
+            begin=begin,
             progress=note,
             note=note,
         )
@@ -158,8 +171,7 @@ def rfc2544(**options: Any) -> int:  # noqa: ANN401
     asserted threshold is missed; 3: a test failed.
     """
     request = _request(options)
-    planned = suite_of(request, _opener(options))
-    foreseen = expected_s(request.durations, len(planned.sizes), planned.tests)
+    foreseen = partial(expected_s, request.durations, len(request.sizes))
     return carry_out(lambda note: suite_of(request, _opener(options), note=note), options, foreseen)
 
 

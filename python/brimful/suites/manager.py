@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,18 +42,44 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     on_invalid: str
     on_error: str
     labels: Mapping[str, str]
-    deviations: list[str]
+    deviations: Callable[[Sequence[str]], list[str]]
+    """Of the tests that are made."""
     fingerprint: str
     """Of what makes two suites the same."""
     describe: Callable[[], Description]
     """Says what tester and device are."""
+    why_not: Callable[[Description], Mapping[str, str]]
+    """Says which tests a measurer cannot make, and why."""
     make: Make
 
     @property
     def plan(self) -> SuitePlan:
-        """What its record says of it."""
+        """What is asked for, of any measurer."""
         once = [test for test in self.tests if test in self.once]
         return SuitePlan(self.standard, self.sizes, self.tests, is_quick=self.is_quick, once=once)
+
+    def plan_for(self, description: Description) -> SuitePlan:
+        """Give what its record says of it, of this measurer.
+
+        Raises
+        ------
+        UsageError
+            When no test is left.
+        """
+        why_not, not_done = self.why_not(description), dict[str, str]()
+        for test in sorted(self.tests, key=lambda test: test in self.needs):
+            needed = self.needs.get(test, "")
+            if test in why_not:
+                not_done[test] = why_not[test]
+            elif needed in not_done:
+                not_done[test] = f"it builds on {needed}: {not_done[needed]}"
+        made = [test for test in self.tests if test not in not_done]
+        if not made:
+            message = f"no test can be made: {'; '.join(f'{test}: {why}' for test, why in not_done.items())}"
+            raise UsageError(message)
+        once = [test for test in self.plan.once if test in made]
+        not_done = {test: not_done[test] for test in self.tests if test in not_done}
+        return msgspec.structs.replace(self.plan, tests=made, once=once, not_done=not_done)
 
 
 class SuiteRun(msgspec.Struct, frozen=True):
@@ -95,7 +121,7 @@ def run_suite(
     *,
     out: Path | None = None,
     resume: bool = False,
-    begin: Callable[[], None] = lambda: None,
+    begin: Callable[[SuitePlan], None] = lambda plan: None,
     progress: Callable[[str], None] = lambda text: None,
     note: Callable[[str], None] = lambda text: None,
 ) -> SuiteRun:
@@ -110,7 +136,7 @@ def run_suite(
     out, resume
         Where the record is, and whether to go on with it.
     begin
-        Is called before the first test, once it is known that there is something to measure.
+        Is given the plan before the first test, once it is known that there is something to measure.
     progress, note
         Get which test is made, and what to say once.
 
@@ -123,21 +149,22 @@ def run_suite(
 
     def describe() -> Begun:
         description = checked_description(suite.describe(), where="what the measurer says of itself")
+        plan = suite.plan_for(description)
         run = new_run(
             suite.measurer,
             description,
             subject=SUBJECT,
-            suite=suite.plan,
+            suite=plan,
             on_invalid=suite.on_invalid,
             on_error=suite.on_error,
-            deviations=suite.deviations,
+            deviations=suite.deviations(plan.tests),
             labels=suite.labels,
             fingerprint=suite.fingerprint,
         )
         return Begun(msgspec.structs.replace(run, traffic=_common(run.traffic)), [], new_run_directory(out))
 
     def perform(file: RunFile, sink: Sink) -> SuiteRun:
-        begin()
+        begin(file.run.suite or suite.plan)
         return _Tests(suite, file, sink, progress).run()
 
     return manage(
@@ -189,7 +216,7 @@ class _Tests:
         return SuiteRun(self._file.path, end, list(self._tests.values()))
 
     def _due(self) -> list[tuple[str, str]]:
-        plan = self._suite.plan
+        plan = self._file.run.suite or self._suite.plan
         due = [(size, test) for size in plan.sizes for test in plan.tests if test not in plan.once]
         return due + [(plan.sizes[0], test) for test in plan.once]
 

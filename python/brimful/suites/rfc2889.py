@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ _FIRST_ADDRESSES, _FIRST_RATE = 64, 1000
 _SIZES = [40, 63, 1519, 1522, 1523, 2000]
 """Of errored frames: below 64 bytes, and above 1518, which a tag may make 1522."""
 _LONGEST_USUAL = 1518
+_QUICKER = ["--quick: trials are shorter and fewer than RFC 2889 asks for"]
 _ATTEMPTS = 3
 """Trials at a rate of learning that fail before the rate does."""
 _SET_UP_S, _OVERHEAD_S = 2.0, 0.6
@@ -102,12 +103,6 @@ class SwitchSuiteRequest(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self.search, traffic={"arguments": arguments, "ip": 4})
 
 
-def usual_tests(measurer: str, *, knows_rate: bool) -> list[str]:
-    """Give the tests that make sense of the ports that a measurer has."""
-    ports = port_count(measurer)
-    return [test for test in TESTS if forwarding.applies(test, ports, knows_rate=knows_rate)]
-
-
 def suite_of(
     request: SwitchSuiteRequest,
     open_stations: Callable[[int], Stations],
@@ -133,6 +128,11 @@ def suite_of(
             return stations.describe()
         finally:
             stations.close()
+
+    def why_not(_description: Description) -> dict[str, str]:
+        ports, knows_rate = port_count(request.search.measurer), request.search.max_load is not None
+        found = {test: forwarding.why_not(test, ports, knows_rate=knows_rate) for test in request.tests}
+        return {test: why for test, why in found.items() if why}
 
     def make(size: str, test: str, directory: Path, needed: Path) -> End:
         if test in _OF_MANY_PORTS:
@@ -172,15 +172,16 @@ def suite_of(
         on_invalid=request.search.on_invalid,
         on_error=request.search.on_error,
         labels=request.search.labels,
-        deviations=["--quick: trials are shorter and fewer than RFC 2889 asks for"] if request.is_quick else [],
+        deviations=lambda tests: _QUICKER if request.is_quick else [],
         fingerprint=request.fingerprint(),
         describe=describe,
+        why_not=why_not,
         make=make,
     )
 
 
-def expected_s(request: SwitchSuiteRequest) -> float:
-    """Forecast how long a suite takes, in seconds, where a command makes the device forget."""
+def expected_s(request: SwitchSuiteRequest, tests: Sequence[str]) -> float:
+    """Forecast how long tests take, in seconds, where a command makes the device forget."""
     extents = request.extents
     trials = extents.most_addresses.bit_length() + 2
     load_s = extents.load_trial_s + _OVERHEAD_S
@@ -196,8 +197,8 @@ def expected_s(request: SwitchSuiteRequest) -> float:
         "ageing": extents.ageing_rounds * extents.ageing_limit_s,
         "errored": len(_SIZES) * (extents.trial_s + extents.settle_s + _OVERHEAD_S),
     }
-    number = {test: 1 if test in ONCE else len(request.sizes) for test in request.tests}
-    return sum(number[test] * (_SET_UP_S + each_s.get(test, 0.0)) for test in request.tests)
+    number = {test: 1 if test in ONCE else len(request.sizes) for test in tests}
+    return sum(number[test] * (_SET_UP_S + each_s.get(test, 0.0)) for test in tests)
 
 
 def _plan(request: SwitchSuiteRequest, stations: Stations, test: str, size: int, capacity: int | None) -> SwitchingPlan:
@@ -256,7 +257,7 @@ def _capacity(caching: Path) -> int:
 
 
 def _deviations(request: SwitchSuiteRequest, stations: Stations, test: str) -> list[str]:
-    found = ["--quick: trials are shorter and fewer than RFC 2889 asks for"] if request.is_quick else []
+    found = [*_QUICKER] if request.is_quick else []
     if stations.forgets and test in ("caching", "learning", "ageing"):
         found.append(
             f"between trials {stations.forgets} makes the device forget its addresses: no wait for their ageing"

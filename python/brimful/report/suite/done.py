@@ -26,11 +26,17 @@ _OF_SIZES = ("4", "9")
 def sections_table(file: RunFile, plan: SuitePlan, results: Sequence[Result]) -> Table:
     """Show every section of a standard, and what a suite did of it."""
     rows = [
-        [section, title, _state(section, state, file, plan, results), f"{remark}{_sizes(section, plan)}"]
+        [section, title, _state(section, state, file, plan, results), _remark(section, remark, plan)]
         for section, title, state, remark in _standard(file, plan)
     ]
     names = ["section", f"of {plan.standard}", "state", "remark"]
     return Table(title=f"What was done of {plan.standard}", names=names, rows=rows, key="sections", words=4)
+
+
+def _remark(section: str, remark: str, plan: SuitePlan) -> str:
+    """Say why a test was not made, else what the standard has it be."""
+    why = dict.fromkeys(plan.not_done[test] for test in TESTS_OF.get(section, ()) if test in plan.not_done)
+    return "; ".join(why) or f"{remark}{_sizes(section, plan)}"
 
 
 def _sizes(section: str, plan: SuitePlan) -> str:

@@ -62,6 +62,7 @@ def build(file: RunFile) -> Document:
     plan, results = plan_of(file), results_of(file)
     shown: list[Block] = [sections_table(file, plan, results)]
     shown += [block for test in plan.tests for block in _blocks(test, results)]
+    shown += [Sentence(f"{_TITLES.get(test, test)}: not done: {why}.") for test, why in plan.not_done.items()]
     if any(result.test in MODIFIED for result in results):
         shown.append(_modified(results))
     if not results:
@@ -274,6 +275,7 @@ def _outcome(file: RunFile, plan: SuitePlan, results: Sequence[Result]) -> str:
     planned = len(plan.sizes) * (len(plan.tests) - len(plan.once)) + len(plan.once)
     failed = sum(result.reason == "measurement-failed" for result in results)
     said = f"{len(results)} of {words.count(planned, 'test')} ended" + (f", {failed} failed" if failed else "")
+    said += f"; not done: {', '.join(plan.not_done)}" if plan.not_done else ""
     how = words.CLOCK_WORDS.get(file.ends[-1].reason, "ended") if file.ends else "has not ended"
     return f"{said}; the suite {how}."
 

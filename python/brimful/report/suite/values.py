@@ -122,7 +122,9 @@ def _kept(result: Result) -> Found:
     """Give the share that a modifier leaves of the plain throughput."""
     plain = result.beside.get("throughput")
     before, value = None if plain is None else throughput_of(plain), main_value(result)
-    return Found(value=value / before if value is not None and before else None)
+    if not before:
+        return Found(why="there is no plain throughput to compare with")
+    return Found(value=None if value is None else value / before)
 
 
 def _latency(read: Callable[[Delay], float | None]) -> Callable[[Result], Found]:

@@ -104,9 +104,10 @@ class SuiteAssertion(msgspec.Struct, frozen=True):
         figure = FIGURES[self.name]
         required = f"{self.compare} {self.threshold}" + ("" if base is None else f" ({figure.kind.show(limit)})")
         found = Found(why=absent) if result is None else figure.of(result)
+        is_met = figure.holds(found, _COMPARES[self.compare], limit)
         if result is None or result.file is None or found.value is None:
-            return Check(self.name, size, required, figure.shown(found), is_met=False)
-        said, is_met = f"found {figure.shown(found)}", figure.holds(found, _COMPARES[self.compare], limit)
+            return Check(self.name, size, required, figure.shown(found), is_met=is_met)
+        said = f"found {figure.shown(found)}"
         if base is not None and base.file is not None and (others := differences(base.file.run, result.file.run)):
             said, is_met = f"cannot be compared: {'; '.join(map(said_of, others))}", False
         return Check(self.name, size, required, said, is_met=is_met)

@@ -24,6 +24,7 @@ from support import Dropping, brimful
 from too_slow import TooSlow
 
 SYSTEM = "buffer,capacity=1Mpps,frames=1000,link=2Mpps"
+SLACK = "sharp,capacity=3Mpps,link=2Mpps"
 TESTS = "throughput,loss,bursts,recovery"
 OPTIONS = ("-m", f"sim:{SYSTEM}", "--quick", "--sizes", "64,512", "--quiet")
 REQUEST = SuiteRequest(
@@ -117,14 +118,31 @@ def test_that_no_frame_of_a_size_passes_is_a_result(tmp_path, snapshot):
     required = parse_requirements({"throughput": {"all": "900kpps"}, "bursts": {"all": 100}}, "file")
     assert [(check.name, check.found) for check in required.checks(file) if not check.is_met] == [
         ("throughput at 512: at least 900.0 kpps", "found 0 pps"),
-        ("bursts at 512: at least 100 frames", "frames of this size do not pass"),
+        ("bursts at 512: at least 100 frames", "no frame of this size passes"),
     ]
     text = rendering.text(file)
     assert text[text.index("What was done of") : text.index("Set-up")] == snapshot
-    assert "frames of this size do not pass: nothing ever arrived, neither at 2.000 Mpps nor at" in " ".join(
-        text.split()
-    )
-    assert cases.suite(file, []).cases[-1].problem is None
+    assert "no frame of this size passes: nothing ever arrived, neither at 2.000 Mpps nor at" in " ".join(text.split())
+    found = {case.name: case.skipped for case in cases.suite(file, []).cases}
+    assert [found[f"{test} at 512 was made"] for test in TESTS.split(",")] == [
+        None,
+        None,
+        *["no frame of this size passes"] * 2,
+    ]
+
+
+def test_a_device_that_no_burst_overflows_has_any_burst_that_is_required(tmp_path):
+    """Its throughput is the load of bursts: there is no longest one (RFC 9004 section 6.1), and the gate is passed."""
+    request = msgspec.structs.replace(REQUEST, sizes=["64"], tests=["throughput", "bursts"])
+    run_suite(suite_of(request, lambda search: lambda spec, detail: SimulatedMeasurer(SLACK)), out=tmp_path / "s")
+    file = read_run(tmp_path / "s")
+    required = parse_requirements({"bursts": {"all": 10**9}, "bursts.buffer": {"all": "1h"}}, "file")
+    at_most = SuiteAssertion.parse("bursts <= 1000000000", plan_of(file))
+    checks = [*required.checks(file), *at_most.checks(file)]
+    assert [(check.is_met, check.found) for check in checks] == [
+        (met, "no burst overflows a buffer") for met in (True, True, False)
+    ]
+    assert "64  no burst overflows a buffer" in rendering.text(file)
 
 
 def test_that_no_frame_passes_at_all_is_a_failure(tmp_path):
@@ -138,7 +156,10 @@ def test_a_size_that_passes_no_more_is_a_regression(tmp_path):
     dropping(tmp_path / "new", "512")
     compared = compare_runs([read_run(tmp_path / "new")], [read_run(tmp_path / "old")], tolerance=0.02)
     assert compared.regressed
-    assert "-100.0 %" in compared.text(styles.plain, 120)
+    assert compared.incomplete is None
+    text = compared.text(styles.plain, 120)
+    assert "-100.0 %" in text
+    assert "bursts at 512: no frame of this size passes" in text
     back = compare_runs([read_run(tmp_path / "old")], [read_run(tmp_path / "new")], tolerance=0.02)
     assert not back.regressed
 

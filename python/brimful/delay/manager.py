@@ -16,7 +16,7 @@ from brimful.machine.watch import Watch
 from brimful.managed import Begun, Ended, Place, Sink, manage, new_run, parse_load
 from brimful.measurers.base import Description, Measurer
 from brimful.policies import ON_ERROR, ON_INVALID, Policies
-from brimful.records import DelayPlan, Run, RunFile, Trial, Warning, read_unchanged
+from brimful.records import NONE_PASSES, DelayPlan, Run, RunFile, Trial, Warning, read_unchanged
 from brimful.records.experiment import fingerprint_of, other_traffic
 
 SUBJECT = "delay"
@@ -204,7 +204,7 @@ def _throughput(request: DelayRequest, file: RunFile, description: Description) 
     results = {result.goal: result for result in file.goal_results if result.conditional_throughput}
     name = request.goal or next(iter(results), None)
     if name is None or name not in results:
-        nothing = ": no frame of this size passed" if file.passes_nothing else ""
+        nothing = f": {NONE_PASSES}" if file.passes_nothing else ""
         known = f"; it has {', '.join(results)}" if results else nothing
         message = f"{where}: the run has no throughput{f' of goal {name!r}' if name else ''}{known}"
         raise UsageError(message)

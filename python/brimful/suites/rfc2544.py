@@ -15,7 +15,7 @@ from brimful.delay.manager import DelayRequest, run_delay, why_no_delay
 from brimful.delay.wire import wire_of
 from brimful.loss.manager import LossRequest, run_loss
 from brimful.measurers.base import Description, Measurer
-from brimful.records import End, RunFile, read_run
+from brimful.records import NONE_PASSES, End, RunFile, read_run
 from brimful.records.experiment import fingerprint_of
 from brimful.recovery.manager import RecoveryRequest, WithDevice, check_reset, run_recovery
 from brimful.session import DONE
@@ -141,7 +141,7 @@ def _why_none(throughput: RunFile) -> str:
     if any(result.conditional_throughput for result in throughput.goal_results):
         return ""
     if throughput.passes_nothing:
-        return "frames of this size do not pass"
+        return NONE_PASSES
     return "frames are lost at every load: there is no throughput to measure at"
 
 

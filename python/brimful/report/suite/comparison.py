@@ -79,10 +79,12 @@ def compare_runs(new: Sequence[RunFile], baseline: Sequence[RunFile], *, toleran
     if not pairs:
         message = f"{new[0].path}: no test has a figure on both sides; compare suites of the same tests and sizes"
         raise UsageError(message)
-    lost, only_new = _only_in(theirs, ours), _only_in(ours, theirs)
+    missing, only_new, stated = _only_in(theirs, ours), _only_in(ours, theirs), _stated(new)
+    lost = [name for name in missing if name not in stated]
+    only_old = [f"{name}: {stated[name]}" if name in stated else name for name in missing]
     return Compared(
         regressed=any(pair.comparison is not None and pair.comparison.verdict == REGRESSION for pair in pairs),
-        text=lambda style, columns: _text(pairs, only_new, lost, style, columns),
+        text=lambda style, columns: _text(pairs, only_new, only_old, style, columns),
         json=lambda: _json(pairs),
         outcomes=[
             Outcome(name=pair.name, comparison=pair.comparison, sentence=_sentence(pair))
@@ -109,6 +111,17 @@ def _by_test(side: Sequence[RunFile]) -> dict[Key, list[Result]]:
             for name in names_of(result.test):
                 if FIGURES[name].of(result).value is not None:
                     found.setdefault((name, result.size), []).append(result)
+    return found
+
+
+def _stated(side: Sequence[RunFile]) -> dict[str, str]:
+    """Give why tests that were done have no value of a figure, where there can be none, by its name and size."""
+    found = {}
+    for result in (result for file in side for result in results_of(file) if result.reason == "done"):
+        for name in names_of(result.test):
+            figure = FIGURES[name].of(result)
+            if figure.value is None and (result.file is None or figure.is_least):
+                found[f"{name} at {result.size}"] = figure.why
     return found
 
 
@@ -232,7 +245,7 @@ def _signed(change: float) -> str:
     return f"{percent:+.1f} %" if percent else "0.0 %"
 
 
-def _text(pairs: Sequence[Pair], only_new: list[str], lost: list[str], style: Style, columns: int) -> str:
+def _text(pairs: Sequence[Pair], only_new: list[str], only_old: list[str], style: Style, columns: int) -> str:
     rows = [["figure", "size", "new", "baseline", "change", "interval", "verdict"]]
     rows += [[pair.test, pair.size, *_cells(pair)] for pair in pairs]
     judged = [pair.comparison.verdict for pair in pairs if pair.comparison is not None]
@@ -243,7 +256,7 @@ def _text(pairs: Sequence[Pair], only_new: list[str], lost: list[str], style: St
         "Intervals are of 95 % where a side has several values, else of what lies between the bounds.",
         style(f"verdict: {worse} of {len(judged)} figures that are judged got worse", "title"),
     ]
-    only = [bullets("Only in the new ones", only_new, style), bullets("Only in the baseline", lost, style)]
+    only = [bullets("Only in the new ones", only_new, style), bullets("Only in the baseline", only_old, style)]
     return "\n".join([*lines, *(block for block in only if block)]) + "\n"
 
 

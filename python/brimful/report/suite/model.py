@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from brimful.records import Burst, RunFile, SuitePlan, SwitchingResult
+from brimful.records import NONE_PASSES, Burst, RunFile, SuitePlan, SwitchingResult
 from brimful.records.stated import burst_plan, losses, recoveries, recovery_plan
 from brimful.report import blocks, facts, words
 from brimful.report.blocks import Block, Card, Document, Figure, Sentence, Table
@@ -172,7 +172,7 @@ def _throughput_row(file: RunFile) -> list[str]:
         _NONE if theory is None else format_load(theory, unit),
         format_load(most, unit),
         words.share(load / most) if load is not None and most else _NONE,
-        "frames of this size do not pass" if file.passes_nothing else remark,
+        NONE_PASSES if file.passes_nothing else remark,
     ]
 
 
@@ -202,7 +202,7 @@ def _loss_row(file: RunFile) -> list[str]:
 def _burst_row(file: RunFile) -> list[str]:
     found = file.latest(Burst)
     if not found:
-        return []
+        return [bursts.why_no_burst(file), *[_NONE] * 4] if file.is_done() else []
     average, least, most, deviation, _, corrected = bursts.result_cells(burst_plan(file), found[0])
     return [average, least, most, deviation, corrected]
 

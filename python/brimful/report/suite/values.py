@@ -14,6 +14,7 @@ from brimful import units
 from brimful.errors import UsageError
 from brimful.records import Burst, Delay, RunFile, SwitchingResult, Trial
 from brimful.records.stated import losses, recoveries
+from brimful.report.burst.model import overflows_nothing, why_no_burst
 from brimful.report.loss.model import greatest_without_loss
 from brimful.report.suite import congestion, forwarding
 from brimful.report.suite.results import Result
@@ -49,7 +50,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     value: float | None = None
     """In SI units; verdicts are 1 for yes and 0 for no; null where nothing can be said."""
     is_least: bool = False
-    """Whether more is possible."""
+    """Whether more is possible: with no value, any that is."""
     why: str = "not found"
     """Why there is no value."""
 
@@ -74,8 +75,10 @@ class Figure(msgspec.Struct, frozen=True):
 
     def holds(self, found: Found, compare: Callable[[float, float], bool], limit: float) -> bool:
         """Say whether a condition on it is met; what may be more than it is, is not at most a limit."""
-        if found.value is None or (found.is_least and compare in (operator.le, operator.lt)):
+        if found.is_least and compare in (operator.le, operator.lt):
             return False
+        if found.value is None:
+            return found.is_least
         return compare(found.value, limit)
 
 
@@ -148,8 +151,12 @@ def _lossless(file: RunFile) -> float | None:
 
 def _burst(read: Callable[[Burst], float | None]) -> Callable[[Result], Found]:
     def find(result: Result) -> Found:
-        found = [] if result.file is None else result.file.latest(Burst)
-        return Found(value=read(found[0]), is_least=found[0].at_limit > 0) if found else Found()
+        if result.file is None:
+            return Found()
+        found = result.file.latest(Burst)
+        if not found:
+            return Found(why=why_no_burst(result.file), is_least=overflows_nothing(result.file))
+        return Found(value=read(found[0]), is_least=found[0].at_limit > 0)
 
     return find
 

@@ -9,7 +9,7 @@ from brimful.errors import MeasureError
 from brimful.measurers.simulated import SimulatedMeasurer
 from brimful.records import read_run
 from brimful.report import rendering, styles
-from brimful.report.suite import cases
+from brimful.report.suite import cases, model
 from brimful.report.suite.comparison import compare_runs
 from brimful.report.suite.requirements import parse_requirements
 from brimful.report.suite.results import plan_of, results_of
@@ -297,6 +297,9 @@ def test_what_was_done_of_the_standard_is_what_was_done(tmp_path):
     assert "  not done  " in found["26.2"]
     assert found["26.2"].rstrip().endswith("the measurer reports no delay")
     assert "  deviation  " in found["24"]
+    assert "; here 1 s" in found["24"]
+    for section in ("23", "25"):
+        assert "  not applicable  simulated: nothing is sent" in found[section], section
     for section in ("26.4", "26.5", "26.6"):
         assert "  not done  " in found[section], section
 
@@ -346,6 +349,28 @@ def test_conditions_are_held_against_what_was_found(base, tmp_path, condition, m
     assert said == [f"Missed: {line.format(base=place)}" for line in missed]
     assert json.loads(done.stdout)["plan"]["standard"] == "RFC 2544"
     assert len(list(ElementTree.parse(tmp_path / "j.xml").iter("failure"))) == len(missed)
+
+
+def test_facts_in_which_frame_sizes_differ_are_given_by_size(tmp_path):
+    class Mixed(SimulatedMeasurer):
+        def __init__(self, search):
+            super().__init__(SYSTEM)
+            self._is_long = "--frame-size=512" in search.traffic["arguments"]
+
+        def describe(self):
+            known = super().describe()
+            traffic = {"back_end": "packet" if self._is_long else "xdp", "flows": 1}
+            return msgspec.structs.replace(known, name="iperf3", traffic=traffic, device={"mtu": 9 + self._is_long})
+
+    request = msgspec.structs.replace(REQUEST, tests=["throughput"])
+    run_suite(suite_of(request, lambda search: lambda spec, detail: Mixed(search)), out=tmp_path / "s")
+    view = model.build(read_run(tmp_path / "s"))
+    rows = dict(view.set_up)
+    assert (rows["MTU"], rows["Back end"]) == ("64: 9; 512: 10", "64: xdp; 512: packet")
+    groups = {name: dict(rows) for name, rows in view.groups}
+    assert (groups["Traffic"], "Device" in groups) == ({"flows": "1"}, False)
+    sections = {row[0]: row[2:] for row in view.blocks[0].rows}
+    assert sections["8"] == ["deviation", "as iperf3 has it"]
 
 
 def test_a_share_of_a_suite_of_other_traffic_is_missed(base, tmp_path):

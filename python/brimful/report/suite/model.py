@@ -78,6 +78,7 @@ def build(file: RunFile) -> Document:
         set_up=_set_up(file, plan, results),
         warnings=warnings_of(results),
         machine=_machine(results),
+        groups=_groups(file, results),
         data={"plan": plan, "tests": [_entry(file, result) for result in results]},
     )
 
@@ -321,9 +322,50 @@ def _set_up(file: RunFile, plan: SuitePlan, results: Sequence[Result]) -> list[t
         ("Tests", ", ".join(plan.tests)),
         ("Loads are", file.run.load_scope),
         *_ports(file, plan),
+        *_by_size(results),
         ("Protocol", facts.protocol(file.run) or "unknown"),
         *blocks.place_and_time(file.run),
     ]
+
+
+def _groups(file: RunFile, results: Sequence[Result]) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Give what the record says of the set-up, but for facts of the first size that others have not."""
+    traffic, device = (
+        {name: value for name, value in known.items() if name not in _varying(results, of)}
+        for of, known in (("traffic", file.run.traffic), ("device", file.run.device))
+    )
+    run = msgspec.structs.replace(file.run, traffic=traffic, device=device)
+    return facts.set_up(run, facts.device(run, []))
+
+
+_SHORT = {"mtu": "MTU"}
+
+
+def _by_size(results: Sequence[Result]) -> list[tuple[str, str]]:
+    """Give the facts in which the sizes differ."""
+    varying = {**_varying(results, "device"), **_varying(results, "traffic")}
+    return [
+        (
+            _SHORT.get(name, name.replace("_", " ").capitalize()),
+            "; ".join(f"{size}: {facts.text(value)}" for size, value in values.items()),
+        )
+        for name, values in varying.items()
+    ]
+
+
+def _varying(results: Sequence[Result], of: str) -> dict[str, dict[str, Any]]:
+    """Give the facts of device or traffic in which sizes differ, each by size: as the first test of a size has them."""
+    runs = {result.size: result.file.run for result in reversed(results) if result.file is not None}
+    known = {size: getattr(run, of) for size, run in reversed(runs.items())}
+    names = dict.fromkeys(name for one in known.values() for name in one)
+    values = {name: {size: one.get(name) for size, one in known.items()} for name in names}
+    return {
+        name: found
+        for name, found in values.items()
+        if len({str(value) for value in found.values()}) > 1
+        and name not in facts.FRAME_SIZE_KEYS
+        and all(isinstance(value, str | int | float) for value in found.values())
+    }
 
 
 def _ports(file: RunFile, plan: SuitePlan) -> list[tuple[str, str]]:

@@ -177,9 +177,10 @@ class Unplugged(SimulatedMeasurer):
 
 def test_tests_that_failed_are_made_again_where_the_suite_goes_on(tmp_path):
     def go(*, resume=False):
-        opener = lambda search: lambda spec, detail: Unplugged(SYSTEM)  # noqa: E731
-        return run_suite(suite_of(REQUEST, opener), out=tmp_path / "s", resume=resume)
+        suite = suite_of(REQUEST, lambda search: lambda spec, detail: Unplugged(SYSTEM))
+        return run_suite(suite, out=tmp_path / "s", resume=resume, progress=said.append, note=said.append)
 
+    said = []
     failed = go()
     assert failed.end.reason == "measurement-failed"
     assert "the cable is out" in " ".join(test.text for test in failed.tests)
@@ -187,7 +188,11 @@ def test_tests_that_failed_are_made_again_where_the_suite_goes_on(tmp_path):
     assert any("the cable is out" in case.problem for case in errors)
     assert of_suite(read_run(tmp_path / "s"), None).holds
     Unplugged.is_out = False
+    said.clear()
     assert go(resume=True).end.reason == "done"
+    count = sum(test.reason == "done" for test in failed.tests)
+    assert said[0].endswith(f"going on after {count} saved tests")
+    assert sum(text.startswith("test ") for text in said) == 8 - count
     assert len(values(tmp_path / "s")) == 8
     assert None not in values(tmp_path / "s").values()
 

@@ -176,6 +176,7 @@ def run_suite(
         perform=perform,
         show=lambda saved: SuiteRun(saved.path, saved.ends[-1], tests_of(saved)),
         things="tests",
+        saved_of=lambda saved: [test for test in tests_of(saved) if test.reason == DONE],
     )
 
 
@@ -199,8 +200,11 @@ class _Tests:
         """Make them, the smallest part that is whole on disk before the next."""
         reason, text = DONE, ""
         try:
-            for number, (size, test) in enumerate(self._due(), start=1):
-                self._progress(f"test {number} of {len(self._due())}: {test}, frame size {size}")
+            due = self._due()
+            for number, (size, test) in enumerate(due, start=1):
+                if self._is_done(size, test):
+                    continue
+                self._progress(f"test {number} of {len(due)}: {test}, frame size {size}")
                 if self._make(size, test).reason == INTERRUPTED:
                     reason = INTERRUPTED
                     break
@@ -220,10 +224,11 @@ class _Tests:
         due = [(size, test) for size in plan.sizes for test in plan.tests if test not in plan.once]
         return due + [(plan.sizes[0], test) for test in plan.once]
 
-    def _make(self, size: str, test: str) -> SuiteTest:
+    def _is_done(self, size: str, test: str) -> bool:
         known = self._tests.get((size, test))
-        if known is not None and known.reason == DONE:
-            return known
+        return known is not None and known.reason == DONE
+
+    def _make(self, size: str, test: str) -> SuiteTest:
         directory = self._file.path.parent / size / test
         end = self._end_of(size, test, directory)
         made = SuiteTest(
@@ -242,7 +247,7 @@ class _Tests:
     def _end_of(self, size: str, test: str, directory: Path) -> End:
         name = self._suite.needs.get(test)
         needed = None if name is None else self._tests.get((size, name))
-        if name is not None and (needed is None or needed.reason != DONE):
+        if name is not None and not self._is_done(size, name):
             return End(reason=FAILED, trials=0, search_s=0.0, text=f"there is no {name} at this size")
         place = Path() if needed is None else self._file.path.parent / needed.path
         try:

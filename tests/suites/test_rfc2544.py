@@ -470,3 +470,14 @@ def test_the_text_is_as_it_was(tmp_path, snapshot):
     run(tmp_path / "s")
     text = rendering.text(read_run(tmp_path / "s"))
     assert text[text.index("What was done of") : text.index("Set-up")] == snapshot
+
+
+def test_what_is_missed_is_said_where_a_test_failed_too(tmp_path):
+    (tmp_path / "r.toml").write_text('[throughput]\nall = "2Mpps"\n["with-filters"]\nall = "1kpps"\n')
+    options = ("--tests", "throughput", "--modifier", "filters=echo no rules; false", "--require", "r.toml")
+    done = brimful("rfc2544", *OPTIONS, "--sizes", "64", *options, "--out", "s", "--json", cwd=tmp_path, check=3)
+    assert done.stderr.splitlines()[-3:] == [
+        "Missed: throughput at 64: at least 2.000 Mpps required, found 998.2 kpps",
+        "Missed: with-filters at 64: at least 1.000 kpps required, the command of the modifier ended with 1: no rules",
+        "brimful: error: 1 of 2 tests failed; the record is s/run.jsonl",
+    ]

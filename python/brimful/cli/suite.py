@@ -27,6 +27,7 @@ from brimful.report import junit, words
 from brimful.report.suite import cases
 from brimful.report.suite.requirements import Check, Requirements, read_requirements
 from brimful.report.suite.sections import sizes_of
+from brimful.session import INTERRUPTED
 from brimful.suite_assertion import SuiteAssertion
 from brimful.suites.durations import expected_s
 from brimful.suites.manager import Suite, SuiteRun, check_suite, run_suite
@@ -181,13 +182,12 @@ def _finish(done: SuiteRun, options: dict[str, Any], checks: Sequence[Check]) ->
     if options["junit"]:
         write_atomically(options["junit"], junit.render([cases.suite(read_run(done.path), checks)]))
         click.echo(f"wrote {options['junit']}", err=True)
-    unfinished = reports.tell_why_unfinished(done.end, done.path, words.count(len(done.tests), "test"))
-    if unfinished:
-        return unfinished
     missed = [check for check in checks if not check.is_met]
-    for check in missed:
-        click.echo(f"Missed: {check.name} required, {check.found}", err=options["as_json"])
-    return 1 if missed else unwritten
+    if done.end.reason != INTERRUPTED:
+        for check in missed:
+            click.echo(f"Missed: {check.name} required, {check.found}", err=options["as_json"])
+    unfinished = reports.tell_why_unfinished(done.end, done.path, words.count(len(done.tests), "test"))
+    return unfinished or (1 if missed else unwritten)
 
 
 def _request(options: dict[str, Any]) -> SuiteRequest:

@@ -65,7 +65,9 @@ class Figure(msgspec.Struct, frozen=True):
         """Give what a test found of it."""
         if result.file is None:
             return Found(why=result.text or Found().why)
-        return self.find(result)
+        found = self.find(result)
+        is_unexplained = found.value is None and found == Found()
+        return Found(why=result.text) if is_unexplained and result.text else found
 
     def shown(self, found: Found) -> str:
         """Write it, or why there is none."""

@@ -481,3 +481,13 @@ def test_what_is_missed_is_said_where_a_test_failed_too(tmp_path):
         "Missed: with-filters at 64: at least 1.000 kpps required, the command of the modifier ended with 1: no rules",
         "brimful: error: 1 of 2 tests failed; the record is s/run.jsonl",
     ]
+
+
+def test_loads_that_end_with_loss_are_said(tmp_path):
+    """Section 26.3 asks for two in a row that lose nothing; steps of a tenth have none below a tenth."""
+    request = msgspec.structs.replace(REQUEST, sizes=["64"], tests=["throughput", "loss"])
+    slow = SYSTEM.replace("=1Mpps", "=100kpps")
+    run_suite(suite_of(request, lambda search: lambda spec, detail: SimulatedMeasurer(slow)), out=tmp_path / "s")
+    (warning,) = model.build(read_run(tmp_path / "s")).warnings
+    assert warning.startswith("loss at 64: the loads ended before two in a row lost nothing (section 26.3)")
+    assert "< 200.0 kpps" in rendering.text(read_run(tmp_path / "s"))

@@ -71,17 +71,13 @@ def _loss_cells(file: RunFile) -> list[str]:
     if not found:
         return [reference, *[_NOTHING] * 4]
     lost = words.share(found[0].ratio)
-    clean = loss.greatest_without_loss(found)
-    without = "no load" if clean is None else format_load(clean, unit)
+    without = loss.lossless_up_to(found, unit)
     return [reference, format_load(found[0].load, unit), lost, without, str(len(found))]
 
 
 def _loss_value(file: RunFile) -> str:
     found = losses(file)
-    if not found:
-        return ""
-    clean = loss.greatest_without_loss(found)
-    return "no load" if clean is None else format_load(clean, file.run.load_unit)
+    return loss.lossless_up_to(found, file.run.load_unit) if found else ""
 
 
 def _recovery_cells(file: RunFile) -> list[str]:

@@ -23,6 +23,7 @@ from brimful.units import format_duration
 
 _OF_OUR_TESTER = ("8", "10", "12", "23", "25")
 """What the table of a standard says of these is of frames that our own tester sends."""
+_PAIR = 2
 _OF_FRAMES = (*_OF_OUR_TESTER, "14")
 _OF_SIZES = ("4", "9")
 
@@ -43,6 +44,9 @@ def _remark(section: str, remark: str, file: RunFile, plan: SuitePlan, results: 
         return "simulated: nothing is sent"
     if section in _OF_OUR_TESTER and not facts.is_own_tester(file.run):
         return f"as {file.run.measurer.name} has it"
+    ports = file.run.traffic.get("ports")
+    if section == "15, 16" and isinstance(ports, list) and len(ports) > _PAIR:
+        return f"{len(ports)} ports, {file.run.traffic.get('pattern', 'in pairs')}"
     why = dict.fromkeys(plan.not_done[test] for test in TESTS_OF.get(section, ()) if test in plan.not_done)
     return "; ".join(why) or f"{remark}{_sizes(section, plan)}{_duration(section, plan, results)}"
 

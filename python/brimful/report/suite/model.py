@@ -14,7 +14,7 @@ from brimful.report import blocks, facts, words
 from brimful.report.blocks import Block, Card, Document, Figure, Sentence, Table
 from brimful.report.burst import model as bursts
 from brimful.report.delay import numbers
-from brimful.report.loss.model import greatest_without_loss
+from brimful.report.loss.model import lossless_up_to
 from brimful.report.recovery import model as recovery
 from brimful.report.suite import figures
 from brimful.report.suite.congestion import BY_TWO, CONGESTION, CONTROL, congestion_table
@@ -191,11 +191,11 @@ def _loss_row(file: RunFile) -> list[str]:
     found = losses(file)
     if not found:
         return []
-    clean, unit = greatest_without_loss(found), file.run.load_unit
+    unit = file.run.load_unit
     return [
         format_load(found[0].load, unit),
         words.share(found[0].ratio),
-        "no load" if clean is None else format_load(clean, unit),
+        lossless_up_to(found, unit),
         str(len(found)),
     ]
 

@@ -269,6 +269,13 @@ def test_a_device_that_holds_its_senders_is_told_from_a_slow_tester(trial, held)
         ({}, {"free": 333}, None, (True, "yes"), (False, "no")),
         ({"free": 250}, {"free": 260}, {"free": 260}, (None, "input limit"), (False, "no")),
         ({"free": 0, "congested": 250}, {"free": 260}, None, (None, "input limit"), (False, "no")),
+        (
+            {"free": 1000, "congested": 3000},
+            {"free": 1000, "congested": 3000},
+            None,
+            (None, "nothing arrived"),
+            (None, "nothing arrived"),
+        ),
         ({}, {"congested": 0, "unsent": 500}, {}, (False, "no"), (True, "yes, senders were held")),
         ({}, {"congested": 0}, {}, (None, "D was not congested"), (None, "D was not congested")),
     ],

@@ -46,7 +46,7 @@ def _remark(section: str, remark: str, file: RunFile, plan: SuitePlan, results: 
         return f"as {file.run.measurer.name} has it"
     ports = file.run.traffic.get("ports")
     if section == "15, 16" and isinstance(ports, list) and len(ports) > _PAIR:
-        return f"{len(ports)} ports, {file.run.traffic.get('pattern', 'in pairs')}"
+        return f"{len(ports)} ports, pattern {file.run.traffic.get('pattern', 'pairs')}"
     why = dict.fromkeys(plan.not_done[test] for test in TESTS_OF.get(section, ()) if test in plan.not_done)
     return "; ".join(why) or f"{remark}{_sizes(section, plan)}{_duration(section, plan, results)}"
 

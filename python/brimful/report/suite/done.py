@@ -47,8 +47,18 @@ def _remark(section: str, remark: str, file: RunFile, plan: SuitePlan, results: 
     ports = file.run.traffic.get("ports")
     if section == "15, 16" and isinstance(ports, list) and len(ports) > _PAIR:
         return f"{len(ports)} ports, pattern {file.run.traffic.get('pattern', 'pairs')}"
-    why = dict.fromkeys(plan.not_done[test] for test in TESTS_OF.get(section, ()) if test in plan.not_done)
-    return "; ".join(why) or f"{remark}{_sizes(section, plan)}{_duration(section, plan, results)}"
+    why = _why_none(section, plan, results)
+    return why or f"{remark}{_sizes(section, plan)}{_duration(section, plan, results)}"
+
+
+def _why_none(section: str, plan: SuitePlan, results: Sequence[Result]) -> str:
+    """Say why nothing was measured of a section whose tests were asked for; empty: it was, or a test failed."""
+    tests = TESTS_OF.get(section, ())
+    made = [result for result in results if result.test in tests and result.reason == "done"]
+    found = [plan.not_done[test] for test in tests if test in plan.not_done]
+    if all(result.file is None for result in made):
+        found += [result.text for result in made]
+    return "; ".join(dict.fromkeys(found))
 
 
 def _duration(section: str, plan: SuitePlan, results: Sequence[Result]) -> str:
@@ -92,4 +102,6 @@ def _state(section: str, state: str, file: RunFile, plan: SuitePlan, results: Se
             return f"{made} of {words.count(due, 'size')}"
     if not tests:
         return state
+    if _why_none(section, plan, results):
+        return NOT_DONE
     return OTHERWISE if plan.is_quick else state

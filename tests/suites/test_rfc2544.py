@@ -162,6 +162,9 @@ def test_a_size_that_passes_no_more_is_a_regression(tmp_path):
     assert "bursts at 512: no frame of this size passes" in text
     back = compare_runs([read_run(tmp_path / "old")], [read_run(tmp_path / "new")], tolerance=0.02)
     assert not back.regressed
+    both = compare_runs([read_run(tmp_path / "new")], [read_run(tmp_path / "new")])
+    assert not both.regressed
+    assert not any("512" in outcome.name for outcome in both.outcomes)
 
 
 class Unplugged(SimulatedMeasurer):

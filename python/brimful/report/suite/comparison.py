@@ -133,7 +133,10 @@ def _only_in(one: Mapping[Key, object], other: Mapping[Key, object]) -> list[str
 
 def _pair(key: Key, ours: Sequence[Result], theirs: Sequence[Result], tolerance: float | None) -> Pair:
     test, size = key
-    sample = _SAMPLES.get(test)
+    sample, new, old = _SAMPLES.get(test), _mean(test, ours), _mean(test, theirs)
+    if FIGURES[test].kind.need is AT_LEAST and not new and not old:
+        # Nothing passes on either side: there is no ratio.
+        sample = None
     if test in _COUNTS and tolerance is None:
         # One more that fails is worse, whatever the spread of other figures.
         tolerance = DEFAULT_TOLERANCE
@@ -141,8 +144,8 @@ def _pair(key: Key, ours: Sequence[Result], theirs: Sequence[Result], tolerance:
     return Pair(
         test=test,
         size=size,
-        new=_mean(test, ours),
-        baseline=_mean(test, theirs),
+        new=new,
+        baseline=old,
         comparison=None if sample is None else compare(sample(test, ours), sample(test, theirs), tolerance=tolerance),
     )
 

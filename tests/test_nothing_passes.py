@@ -30,7 +30,7 @@ def test_that_frames_of_another_size_pass_makes_it_a_result_that_these_do_not():
     assert {(found.reason, found.lower_bound) for found in result.goal_results} == {("min-load-is-upper-bound", None)}
     (said,) = [record for record in records if isinstance(record, Warning)]
     assert said.code == "nothing-passes"
-    assert said.text.startswith("frames of this size do not pass: nothing ever arrived, neither at 14.88 Mpps nor at")
+    assert said.text.startswith("no frame of this size passes: nothing ever arrived, neither at 14.88 Mpps nor at")
     assert said.text.endswith("while frames of 64 bytes come through")
     assert run(Dropping("sharp,capacity=1Mpps", is_cut=True))[0].end.reason == "measurement-failed"
 

@@ -56,6 +56,7 @@ def manage(
     show: Callable[[RunFile], _T],
     check: Callable[[RunFile], None] = lambda file: None,
     things: str = "trials",
+    saved_of: Callable[[RunFile], Sequence[object]] = lambda file: file.trials,
 ) -> _T:
     """Begin a run, or go on with one that was interrupted, or show the result of one that is complete.
 
@@ -75,8 +76,8 @@ def manage(
         Gives the outcome of a complete one.
     check
         Refuses to go on from a record.
-    things
-        The trials of the run, in words.
+    things, saved_of
+        The trials of the run, or what it has instead: in words, and those that are in a record.
 
     Raises
     ------
@@ -93,7 +94,7 @@ def manage(
         if saved is not None:
             check_intact(file, what)
             check(file)
-            note(f"{file.path}: going on after {len(file.trials)} saved {things}")
+            note(f"{file.path}: going on after {len(saved_of(file))} saved {things}")
         return perform(file, writer.write)
 
 

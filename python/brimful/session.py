@@ -28,7 +28,7 @@ from brimful.measurers.base import (
     with_intended,
 )
 from brimful.policies import FailurePolicy, Policies
-from brimful.records import NOTHING_PASSES, End, Goal, Record, Trial, Warning
+from brimful.records import NONE_PASSES, NOTHING_PASSES, End, Goal, Record, Trial, Warning
 from brimful.units import format_load
 
 DONE, INTERRUPTED, FAILED, TIME_BUDGET = "done", "interrupted", "measurement-failed", "time-budget"
@@ -332,7 +332,7 @@ def nothing_passes(measurer: Measurer, said: str) -> Warning | None:
     size = measurer.passing_size() if isinstance(measurer, Comparing) else None
     if size is None:
         return None
-    text = f"frames of this size do not pass: {said}, while frames of {size} bytes come through"
+    text = f"{NONE_PASSES}: {said}, while frames of {size} bytes come through"
     return Warning(code=NOTHING_PASSES, text=text)
 
 

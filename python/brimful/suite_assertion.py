@@ -14,7 +14,7 @@ from brimful.records import RunFile, SuitePlan, read_unchanged
 from brimful.records.experiment import differences
 from brimful.report.compared import said as said_of
 from brimful.report.suite.requirements import ALL, Check
-from brimful.report.suite.results import Result, plan_of, results_of
+from brimful.report.suite.results import Result, plan_of, results_of, why_absent
 from brimful.report.suite.values import FIGURES, IS, Found, names_of, test_of
 from brimful.runs import named_run
 
@@ -88,19 +88,26 @@ class SuiteAssertion(msgspec.Struct, frozen=True):
 
     def checks(self, file: RunFile) -> list[Check]:
         """Hold it against a suite; what was not found, or cannot be compared, is not met."""
+        plan, test = plan_of(file), test_of(self.name)
         results = {(result.test, result.size): result for result in results_of(file)}
         return [
-            self._check(size, limit, base, results.get((test_of(self.name), size)))
+            self._check(size, limit, base, results.get((test, size)), why_absent(plan, test, size))
             for size, limit, base in zip(self.sizes, self.limits, self.bases, strict=True)
         ]
 
-    def _check(self, size: str, limit: float, base: Result | None, result: Result | None) -> Check:
+    def unmeasured(self, plan: SuitePlan) -> list[str]:
+        """Say that a suite will miss it because it does not make the test."""
+        test = test_of(self.name)
+        return [f"{self.name} is {why_absent(plan, test, ALL)}"] if test in plan.not_done else []
+
+    def _check(self, size: str, limit: float, base: Result | None, result: Result | None, absent: str) -> Check:
         figure = FIGURES[self.name]
         required = f"{self.compare} {self.threshold}" + ("" if base is None else f" ({figure.kind.show(limit)})")
-        found = Found() if result is None else figure.of(result)
+        found = Found(why=absent) if result is None else figure.of(result)
+        is_met = figure.holds(found, _COMPARES[self.compare], limit)
         if result is None or result.file is None or found.value is None:
-            return Check(self.name, size, required, figure.shown(found), is_met=False)
-        said, is_met = f"found {figure.shown(found)}", figure.holds(found, _COMPARES[self.compare], limit)
+            return Check(self.name, size, required, figure.shown(found), is_met=is_met)
+        said = f"found {figure.shown(found)}"
         if base is not None and base.file is not None and (others := differences(base.file.run, result.file.run)):
             said, is_met = f"cannot be compared: {'; '.join(map(said_of, others))}", False
         return Check(self.name, size, required, said, is_met=is_met)

@@ -69,9 +69,7 @@ def test_a_build_that_drops_all_frames_of_this_size_is_left_to_git(tmp_path, mon
     monkeypatch.setattr(Instance, "passing_size", lambda self: 64, raising=False)
     end = bisect(tmp_path, Builds(levels(9), broken=[8]), 9).outcome.end
     assert end.reason == "measurement-failed"
-    assert end.text.startswith(
-        "the bad build v8: frames of this size do not pass: it does not forward: nothing arrived"
-    )
+    assert end.text.startswith("the bad build v8: no frame of this size passes: it does not forward: nothing arrived")
     assert "while frames of 64 bytes come through" in end.text
     assert "`git bisect run`" in end.text
 

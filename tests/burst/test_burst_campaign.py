@@ -17,6 +17,7 @@ from brimful.measurers.simulated import SimulatedMeasurer
 from brimful.records import RecordWriter, encode, read_run
 from brimful.report import rendering
 from brimful.report.run_campaign import model
+from brimful.report.run_campaign.comparison import compare_runs
 from brimful.throughput.manager import SearchRequest
 from support import BRIMFUL, Dropping, Troubled, brimful, goal, interrupted_at
 
@@ -87,8 +88,16 @@ def test_a_size_of_which_no_frame_passes_has_no_burst_and_the_others_have(tmp_pa
         (False, None),
         (False, FOUND["1518"]),
     ]
-    text = " ".join(rendering.text(read_run(tmp_path / "c")).split())
-    assert "512: frames of this size do not pass: nothing ever arrived" in text
+    file = read_run(tmp_path / "c")
+    for said in (rendering.text(file), rendering.page(file).replace("\N{NO-BREAK SPACE}", " ")):
+        assert "no frame of this size passes  " in said or "no frame of this size passes<" in said
+        assert "no result" not in said
+    assert [one["passes_nothing"] for one in json.loads(rendering.to_json(file))["sizes"]] == [False, True, False]
+    assert "no frame of this size passes at 512" in model.line(file)
+    run(tmp_path / "whole")
+    assert compare_runs([file], [read_run(tmp_path / "whole")]).regressed
+    text = " ".join(rendering.text(file).split())
+    assert "512: no frame of this size passes: nothing ever arrived" in text
     assert [verified.findings for verified in verify_runs(read_run(tmp_path / "c")).values()] == [[], [], []]
 
 
@@ -167,9 +176,9 @@ def test_what_was_changed_is_found(tmp_path):
 def test_a_size_at_which_no_burst_overflows_has_a_row_that_says_why(tmp_path):
     run(tmp_path / "c", lambda request: SimulatedMeasurer("buffer,capacity=2Mpps,frames=1000,link=2Mpps"))
     view = model.build(read_run(tmp_path / "c"))
-    assert [row[3] for row in view.blocks[0].rows] == ["–"] * 3
+    assert [row[3] for row in view.blocks[0].rows] == ["no burst overflows a buffer"] * 3
     assert view.warnings[1].startswith("64: the throughput is 2.000 Mpps, the load of bursts 2.000 Mpps: no burst")
-    assert rendering.page(read_run(tmp_path / "c")).count("There is no result: no test came to its end.") == 3
+    assert rendering.page(read_run(tmp_path / "c")).count("No burst overflows a buffer.") == 3
 
 
 def test_the_command_prints_one_table_and_a_page_with_a_section_for_each_size(tmp_path):

@@ -11,6 +11,7 @@ from brimful.measurers.simulated import SimulatedMeasurer
 from brimful.policies import Policies
 from brimful.records import BurstPlan, BurstTest, read_run
 from brimful.report import rendering
+from brimful.report.burst.model import headline
 from brimful.throughput.manager import SearchRequest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -86,6 +87,7 @@ def test_no_burst_is_sent_where_none_overflows(tmp_path):
     done = run_burst(request(spec, throughput=None), SimulatedMeasurer(spec), out=tmp_path)
     assert (done.outcome.result, done.outcome.end.trials) == (None, 0)
     assert done.outcome.warnings[-1].code == "throughput-is-max-load"
+    assert headline(read_run(done.path)) == "no burst overflows a buffer"
 
 
 @pytest.mark.parametrize(

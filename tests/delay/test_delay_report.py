@@ -103,7 +103,7 @@ def test_a_record_without_a_plan_is_one_line(tmp_path):
 
 def test_a_resumed_run_shows_its_last_results(tmp_path):
     twice = run_file(tmp_path, delay(10e3, "all", 9.0), End("interrupted", 1, 1.0), delay(10e3, "all", 3.0))
-    assert [row[2] for row in model.build(twice).blocks[2].rows] == ["3.00 ± 0.38 µs"]
+    assert [row[2] for row in model.build(twice).blocks[2].rows] == ["3.00 ± 0.38 us"]
 
 
 def test_loss_is_marked_on_the_page(tmp_path):

@@ -93,7 +93,7 @@ def test_a_search_at_that_size_finds_no_throughput_and_says_why(tmp_path):
         (found,) = outcome.result.goal_results
         assert (outcome.result.end.reason, found.lower_bound) == ("done", most)
     said = next(one.text for one in outcome.warnings if one.code == "nothing-passes")
-    assert said.startswith("frames of this size do not pass: nothing that ta sends arrives at tb, neither at ")
+    assert said.startswith("no frame of this size passes: nothing that ta sends arrives at tb, neither at ")
 
 
 @pytest.mark.slow
@@ -104,5 +104,5 @@ def test_a_suite_measures_the_other_sizes(tmp_path):
     found = {(one["size"], one["test"]): one for one in json.loads(done.stdout)["tests"]}
     assert found["64", "throughput"]["value"] > 0
     assert found["1518", "throughput"]["value"] == 0
-    assert found["1518", "latency"]["text"] == "frames of this size do not pass"
+    assert found["1518", "latency"]["text"] == "no frame of this size passes"
     assert {one["end"] for one in found.values()} == {"done"}

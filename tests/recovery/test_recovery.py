@@ -66,8 +66,12 @@ def test_where_no_frame_passes_there_is_nothing_to_recover_to(tmp_path, reset_co
     done = run_recovery(request, Real("sharp,capacity=1Mpps"), out=tmp_path / "r")
     assert (done.outcome.end.reason, done.outcome.recoveries) == ("done", [])
     file = read_run(tmp_path / "r")
-    assert "frames of this size do not pass: nothing ever arrived" in file.warnings[0].text
-    assert "Average: no result" in rendering.text(file)
+    assert "no frame of this size passes: nothing ever arrived" in file.warnings[0].text
+    for said in (rendering.text(file), rendering.page(file).replace("\N{NO-BREAK SPACE}", " ")):
+        assert "No frame of this size passes." in said
+        assert "no result" not in said
+    assert '"passes_nothing": true' in rendering.to_json(file)
+    assert model.line(file) == "no frame of this size passes"
     assert verify_recovery(file).findings == []
 
 

@@ -9,7 +9,7 @@ from brimful.errors import MeasureError
 from brimful.measurers.simulated import SimulatedMeasurer
 from brimful.records import read_run
 from brimful.report import rendering, styles
-from brimful.report.suite import cases
+from brimful.report.suite import cases, model
 from brimful.report.suite.comparison import compare_runs
 from brimful.report.suite.requirements import parse_requirements
 from brimful.report.suite.results import plan_of, results_of
@@ -24,6 +24,7 @@ from support import Dropping, brimful
 from too_slow import TooSlow
 
 SYSTEM = "buffer,capacity=1Mpps,frames=1000,link=2Mpps"
+SLACK = "sharp,capacity=3Mpps,link=2Mpps"
 TESTS = "throughput,loss,bursts,recovery"
 OPTIONS = ("-m", f"sim:{SYSTEM}", "--quick", "--sizes", "64,512", "--quiet")
 REQUEST = SuiteRequest(
@@ -117,14 +118,31 @@ def test_that_no_frame_of_a_size_passes_is_a_result(tmp_path, snapshot):
     required = parse_requirements({"throughput": {"all": "900kpps"}, "bursts": {"all": 100}}, "file")
     assert [(check.name, check.found) for check in required.checks(file) if not check.is_met] == [
         ("throughput at 512: at least 900.0 kpps", "found 0 pps"),
-        ("bursts at 512: at least 100 frames", "frames of this size do not pass"),
+        ("bursts at 512: at least 100 frames", "no frame of this size passes"),
     ]
     text = rendering.text(file)
     assert text[text.index("What was done of") : text.index("Set-up")] == snapshot
-    assert "frames of this size do not pass: nothing ever arrived, neither at 2.000 Mpps nor at" in " ".join(
-        text.split()
-    )
-    assert cases.suite(file, []).cases[-1].problem is None
+    assert "no frame of this size passes: nothing ever arrived, neither at 2.000 Mpps nor at" in " ".join(text.split())
+    found = {case.name: case.skipped for case in cases.suite(file, []).cases}
+    assert [found[f"{test} at 512 was made"] for test in TESTS.split(",")] == [
+        None,
+        None,
+        *["no frame of this size passes"] * 2,
+    ]
+
+
+def test_a_device_that_no_burst_overflows_has_any_burst_that_is_required(tmp_path):
+    """Its throughput is the load of bursts: there is no longest one (RFC 9004 section 6.1), and the gate is passed."""
+    request = msgspec.structs.replace(REQUEST, sizes=["64"], tests=["throughput", "bursts"])
+    run_suite(suite_of(request, lambda search: lambda spec, detail: SimulatedMeasurer(SLACK)), out=tmp_path / "s")
+    file = read_run(tmp_path / "s")
+    required = parse_requirements({"bursts": {"all": 10**9}, "bursts.buffer": {"all": "1h"}}, "file")
+    at_most = SuiteAssertion.parse("bursts <= 1000000000", plan_of(file))
+    checks = [*required.checks(file), *at_most.checks(file)]
+    assert [(check.is_met, check.found) for check in checks] == [
+        (met, "no burst overflows a buffer") for met in (True, True, False)
+    ]
+    assert "64  no burst overflows a buffer" in rendering.text(file)
 
 
 def test_that_no_frame_passes_at_all_is_a_failure(tmp_path):
@@ -138,9 +156,15 @@ def test_a_size_that_passes_no_more_is_a_regression(tmp_path):
     dropping(tmp_path / "new", "512")
     compared = compare_runs([read_run(tmp_path / "new")], [read_run(tmp_path / "old")], tolerance=0.02)
     assert compared.regressed
-    assert "-100.0 %" in compared.text(styles.plain, 120)
+    assert compared.incomplete is None
+    text = compared.text(styles.plain, 120)
+    assert "-100.0 %" in text
+    assert "bursts at 512: no frame of this size passes" in text
     back = compare_runs([read_run(tmp_path / "old")], [read_run(tmp_path / "new")], tolerance=0.02)
     assert not back.regressed
+    both = compare_runs([read_run(tmp_path / "new")], [read_run(tmp_path / "new")])
+    assert not both.regressed
+    assert not any("512" in outcome.name for outcome in both.outcomes)
 
 
 class Unplugged(SimulatedMeasurer):
@@ -156,15 +180,22 @@ class Unplugged(SimulatedMeasurer):
 
 def test_tests_that_failed_are_made_again_where_the_suite_goes_on(tmp_path):
     def go(*, resume=False):
-        opener = lambda search: lambda spec, detail: Unplugged(SYSTEM)  # noqa: E731
-        return run_suite(suite_of(REQUEST, opener), out=tmp_path / "s", resume=resume)
+        suite = suite_of(REQUEST, lambda search: lambda spec, detail: Unplugged(SYSTEM))
+        return run_suite(suite, out=tmp_path / "s", resume=resume, progress=said.append, note=said.append)
 
+    said = []
     failed = go()
     assert failed.end.reason == "measurement-failed"
     assert "the cable is out" in " ".join(test.text for test in failed.tests)
+    errors = [case for case in cases.suite(read_run(tmp_path / "s"), []).cases if case.is_error]
+    assert any("the cable is out" in case.problem for case in errors)
     assert of_suite(read_run(tmp_path / "s"), None).holds
     Unplugged.is_out = False
+    said.clear()
     assert go(resume=True).end.reason == "done"
+    count = sum(test.reason == "done" for test in failed.tests)
+    assert said[0].endswith(f"going on after {count} saved tests")
+    assert sum(text.startswith("test ") for text in said) == 8 - count
     assert len(values(tmp_path / "s")) == 8
     assert None not in values(tmp_path / "s").values()
 
@@ -212,12 +243,47 @@ def test_the_command_says_how_long_it_takes_and_makes_one_report(tmp_path):
     assert "8 of 8 tests ended" in again.stdout
 
 
-def test_a_test_that_cannot_be_made_is_kept_and_the_others_go_on(tmp_path):
-    done = brimful("rfc2544", *OPTIONS, "--tests", "throughput,latency,loss", "--out", "s", cwd=tmp_path, check=3)
-    assert "reports no delay" in done.stdout
-    assert "Frame loss rate" in done.stdout
-    assert len(values(tmp_path / "s")) == 6
-    assert "measurement failed" in done.stdout
+@pytest.mark.parametrize(("delay", "why"), [("", ""), (",delay=20us", " of single frames")])
+def test_what_the_measurer_cannot_do_is_named_at_once_and_all_else_is_done(tmp_path, delay, why):
+    """Such tests are no failures, and what is required of them is missed."""
+    why = f"the measurer reports no delay{why}"
+    (tmp_path / "r.toml").write_text('[latency]\nall = "1ms"\n[throughput]\n64 = "900kpps"\n')
+    options = ("--tests", "throughput,latency,loss", "--out", "s", "--junit", "j.xml", "--json")
+    device = f"sim:{SYSTEM}{delay}"
+    required = ("--require", "r.toml", "--assert", "latency.p99[512] <= 2ms")
+    done = brimful("rfc2544", *OPTIONS, "-m", device, *options, *required, cwd=tmp_path, check=1)
+    assert done.stderr.splitlines() == [
+        f"brimful: note: --require r.toml: latency is not done: {why}",
+        f"brimful: note: --assert latency.p99 is not done: {why}",
+        "2 sizes, 2 tests: about 1 min",
+        f"not done: latency: {why}",
+        "wrote j.xml",
+        f"Missed: latency at 64: at most 1 ms required, not done: {why}",
+        f"Missed: latency at 512: at most 1 ms required, not done: {why}",
+        f"Missed: latency.p99 at 512: <= 2 ms required, not done: {why}",
+    ]
+    found = json.loads(done.stdout)
+    assert found["plan"]["not_done"] == {"latency": why}
+    assert [(one["size"], one["test"], one["end"]) for one in found["tests"]] == [
+        (size, test, "done") for size in ("64", "512") for test in ("throughput", "loss")
+    ]
+    (suite,) = ElementTree.parse(tmp_path / "j.xml").iter("testsuite")
+    assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["9", "3", "0", "1"]
+    assert suite.find(".//skipped").get("message") == why
+    again = brimful("rfc2544", *OPTIONS, "-m", device, *options[:4], "--resume", cwd=tmp_path, check=0).stdout
+    assert "4 of 4 tests ended; not done: latency; the suite finished." in again
+    assert f"Latency at the throughput (section 26.2): not done: {why}." in again
+    assert "latency: every frame is stamped" not in again
+
+
+def test_a_suite_of_which_no_test_can_be_made_is_refused(tmp_path):
+    for options, said in (
+        (("-m", "iperf3:127.0.0.1,port=9"), "measurer 'iperf3:127.0.0.1,port=9' does not say how much it can offer"),
+        (("--max-load", "3Mpps"), "max load 3 Mpps is above the 2 Mpps that measurer"),
+    ):
+        refused = brimful("rfc2544", *OPTIONS, *options, cwd=tmp_path, check=2)
+        assert said in refused.stderr
+        assert not list(tmp_path.iterdir())
 
 
 def test_a_reset_in_virtual_time_is_refused_before_anything_is_measured(tmp_path):
@@ -234,10 +300,14 @@ def test_what_was_done_of_the_standard_is_what_was_done(tmp_path):
         table = done[done.index("What was done of RFC 2544") :].splitlines()
         return {row.split()[0]: row for row in table if row.startswith("  2")}
 
-    found = states("a", "--tests", "throughput,latency,loss", check=3)
+    found = states("a", "--tests", "throughput,latency,loss", check=0)
     assert "  deviation  " in found["26.1"]
-    assert "  0 of 2 sizes  " in found["26.2"]
+    assert "  not done  " in found["26.2"]
+    assert found["26.2"].rstrip().endswith("the measurer reports no delay")
     assert "  deviation  " in found["24"]
+    assert "; here 1 s" in found["24"]
+    for section in ("23", "25"):
+        assert "  not applicable  simulated: nothing is sent" in found[section], section
     for section in ("26.4", "26.5", "26.6"):
         assert "  not done  " in found[section], section
 
@@ -249,7 +319,7 @@ def test_requirements_are_held_against_what_was_found(tmp_path):
     brimful("rfc2544", *OPTIONS, *options, "a", "--require", "met.toml", cwd=tmp_path, check=0)
     missed = brimful("rfc2544", *OPTIONS, *options, "b", "--require", "missed.toml", cwd=tmp_path, check=1).stdout
     assert "Missed: throughput at 512: at least 1.500 Mpps required, found 998.2 kpps" in missed
-    assert "Missed: bursts at 1518: at least 100 frames required, not found" in missed
+    assert "Missed: bursts at 1518: at least 100 frames required, not measured in this suite" in missed
 
 
 @pytest.fixture(scope="module")
@@ -287,6 +357,28 @@ def test_conditions_are_held_against_what_was_found(base, tmp_path, condition, m
     assert said == [f"Missed: {line.format(base=place)}" for line in missed]
     assert json.loads(done.stdout)["plan"]["standard"] == "RFC 2544"
     assert len(list(ElementTree.parse(tmp_path / "j.xml").iter("failure"))) == len(missed)
+
+
+def test_facts_in_which_frame_sizes_differ_are_given_by_size(tmp_path):
+    class Mixed(SimulatedMeasurer):
+        def __init__(self, search):
+            super().__init__(SYSTEM)
+            self._is_long = "--frame-size=512" in search.traffic["arguments"]
+
+        def describe(self):
+            known = super().describe()
+            traffic = {"back_end": "packet" if self._is_long else "xdp", "flows": 1}
+            return msgspec.structs.replace(known, name="iperf3", traffic=traffic, device={"mtu": 9 + self._is_long})
+
+    request = msgspec.structs.replace(REQUEST, tests=["throughput"])
+    run_suite(suite_of(request, lambda search: lambda spec, detail: Mixed(search)), out=tmp_path / "s")
+    view = model.build(read_run(tmp_path / "s"))
+    rows = dict(view.set_up)
+    assert (rows["MTU"], rows["Back end"]) == ("64: 9; 512: 10", "64: xdp; 512: packet")
+    groups = {name: dict(rows) for name, rows in view.groups}
+    assert (groups["Traffic"], "Device" in groups) == ({"flows": "1"}, False)
+    sections = {row[0]: row[2:] for row in view.blocks[0].rows}
+    assert sections["8"] == ["deviation", "as iperf3 has it"]
 
 
 def test_a_share_of_a_suite_of_other_traffic_is_missed(base, tmp_path):
@@ -381,3 +473,24 @@ def test_the_text_is_as_it_was(tmp_path, snapshot):
     run(tmp_path / "s")
     text = rendering.text(read_run(tmp_path / "s"))
     assert text[text.index("What was done of") : text.index("Set-up")] == snapshot
+
+
+def test_what_is_missed_is_said_where_a_test_failed_too(tmp_path):
+    (tmp_path / "r.toml").write_text('[throughput]\nall = "2Mpps"\n["with-filters"]\nall = "1kpps"\n')
+    options = ("--tests", "throughput", "--modifier", "filters=echo no rules; false", "--require", "r.toml")
+    done = brimful("rfc2544", *OPTIONS, "--sizes", "64", *options, "--out", "s", "--json", cwd=tmp_path, check=3)
+    assert done.stderr.splitlines()[-3:] == [
+        "Missed: throughput at 64: at least 2.000 Mpps required, found 998.2 kpps",
+        "Missed: with-filters at 64: at least 1.000 kpps required, the command of the modifier ended with 1: no rules",
+        "brimful: error: 1 of 2 tests failed; the record is s/run.jsonl",
+    ]
+
+
+def test_loads_that_end_with_loss_are_said(tmp_path):
+    """Section 26.3 asks for two in a row that lose nothing; steps of a tenth have none below a tenth."""
+    request = msgspec.structs.replace(REQUEST, sizes=["64"], tests=["throughput", "loss"])
+    slow = SYSTEM.replace("=1Mpps", "=100kpps")
+    run_suite(suite_of(request, lambda search: lambda spec, detail: SimulatedMeasurer(slow)), out=tmp_path / "s")
+    (warning,) = model.build(read_run(tmp_path / "s")).warnings
+    assert warning.startswith("loss at 64: the loads ended before two in a row lost nothing (section 26.3)")
+    assert "< 200.0 kpps" in rendering.text(read_run(tmp_path / "s"))

@@ -1,9 +1,11 @@
 """The whole of RFC 2889 in one record, on a switch of known truth, in virtual time."""
 
+import msgspec
 import pytest
 from brimful.measurers.simulated import SimulatedMeasurer
 from brimful.records import read_run
 from brimful.report import rendering
+from brimful.report.suite import model
 from brimful.report.suite.model import line
 from brimful.report.suite.requirements import parse_requirements
 from brimful.report.suite.results import results_of
@@ -16,7 +18,7 @@ from suites.model_switch import ModelSwitch
 
 SYSTEM = "buffer,capacity=1Mpps,frames=1000,link=2Mpps"
 REQUEST = SwitchSuiteRequest(
-    search=SearchRequest(measurer="tester:p1,p2,p3,p4", goals=[], strategy="straddle", max_load="2Mpps"),
+    search=SearchRequest(measurer="tester:p1,p2,p3,p4,p5,p6", goals=[], strategy="straddle", max_load="2Mpps"),
     sizes=["64", "512"],
     tests=list(TESTS),
     is_quick=True,
@@ -89,5 +91,18 @@ def test_a_suite_that_was_interrupted_goes_on_and_finds_the_same(tmp_path, at):
 
 def test_quick_is_quick_and_the_whole_suite_is_not():
     whole = SwitchSuiteRequest(search=REQUEST.search, sizes=["64"] * 7, tests=list(TESTS))
-    assert expected_s(REQUEST) < 600
-    assert expected_s(whole) > 5 * 3600
+    assert expected_s(REQUEST, TESTS) < 600
+    assert expected_s(whole, TESTS) > 5 * 3600
+
+
+def test_a_switch_that_learns_nothing_has_no_rate_of_learning_which_is_no_failure(tmp_path):
+    request = msgspec.structs.replace(REQUEST, tests=["caching", "learning"], sizes=["64"])
+    done = run_suite(suite_of(request, lambda size: ModelSwitch(learns=False), None), out=tmp_path / "s")
+    assert (done.end.reason, done.tests[1].reason) == ("done", "done")
+    file = read_run(tmp_path / "s")
+    assert of_suite(file, None).holds
+    why = "no address is known to be learned, so there is no rate of learning"
+    sections = {row[0]: row[2:] for row in model.build(file).blocks[0].rows}
+    assert sections["5.8"] == ["not done", why]
+    (check,) = parse_requirements({"learning": {"all": "1kpps"}}, "file").checks(file)
+    assert (check.is_met, check.found) == (False, why)

@@ -135,13 +135,13 @@ def test_the_junit_file_has_each_test_and_each_requirement(tmp_path):
     system = "sim:buffer,capacity=1Mpps,frames=1000,link=2Mpps"
     words = ("--quick", "--sizes", "64", "--tests", "throughput,loss,latency", "--quiet", "--out", "s")
     more = ("--require", "required.toml", "--junit", "s.xml")
-    brimful("rfc2544", "-m", system, *words, *more, cwd=tmp_path, check=3)
+    brimful("rfc2544", "-m", system, *words, *more, cwd=tmp_path, check=1)
     (suite,) = ElementTree.parse(tmp_path / "s.xml").getroot().iter("testsuite")
     found = {case.get("name"): [part.tag for part in case if part.tag != "system-out"] for case in suite}
     assert found == {
         "throughput at 64 was made": [],
         "loss at 64 was made": [],
-        "latency at 64 was made": ["error"],
+        "latency was made": ["skipped"],
         "throughput at 64: at least 2.000 Mpps": ["failure"],
         "loss at 64: at most 60.0 %": [],
     }

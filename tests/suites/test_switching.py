@@ -11,10 +11,11 @@ from brimful.report.suite.congestion import back_pressure, blocking
 from brimful.report.suite.results import Result
 from brimful.report.verdicts import of_switching
 from brimful.suites import forwarding
-from brimful.suites.rfc2889 import usual_tests
+from brimful.suites.rfc2889 import TESTS, SwitchSuiteRequest, suite_of
 from brimful.switching.addresses import addresses
 from brimful.switching.manager import SwitchingRequest, run_switching
 from brimful.switching.steps import next_of
+from brimful.throughput.manager import SearchRequest
 from hypothesis import given
 from hypothesis import strategies as some
 from suites.model_switch import ModelSwitch
@@ -268,6 +269,13 @@ def test_a_device_that_holds_its_senders_is_told_from_a_slow_tester(trial, held)
         ({}, {"free": 333}, None, (True, "yes"), (False, "no")),
         ({"free": 250}, {"free": 260}, {"free": 260}, (None, "input limit"), (False, "no")),
         ({"free": 0, "congested": 250}, {"free": 260}, None, (None, "input limit"), (False, "no")),
+        (
+            {"free": 1000, "congested": 3000},
+            {"free": 1000, "congested": 3000},
+            None,
+            (None, "nothing arrived"),
+            (None, "nothing arrived"),
+        ),
         ({}, {"congested": 0, "unsent": 500}, {}, (False, "no"), (True, "yes, senders were held")),
         ({}, {"congested": 0}, {}, (None, "D was not congested"), (None, "D was not congested")),
     ],
@@ -306,11 +314,19 @@ def test_groups_of_four_ports_are_congested_and_no_port_is_in_the_control(ports)
 @pytest.mark.parametrize("ports", [3, 4, 5, 8])
 def test_a_suite_has_the_tests_that_its_ports_are_enough_for(ports):
     measurer = f"lab:bridge,ports={ports}"
-    usual = usual_tests(measurer, knows_rate=True)
-    assert ("halves" in usual, "congestion" in usual) == (ports % 2 == 0, ports >= 4)
-    assert ("congestion-by-two" in usual) == (ports >= 5)
-    assert "congestion" not in usual_tests(measurer, knows_rate=False)
-    assert {"mesh", "forwarding", "caching", "broadcast"} <= set(usual)
+
+    def plan(max_load):
+        search = SearchRequest(measurer=measurer, goals=[], strategy="straddle", max_load=max_load)
+        return suite_of(SwitchSuiteRequest(search=search, sizes=["64"], tests=list(TESTS)), None, None).plan_for(None)
+
+    known, unknown = plan("1Gbps"), plan(None)
+    assert ("halves" in known.tests, "congestion" in known.tests) == (ports % 2 == 0, ports >= 4)
+    assert ("congestion-by-two" in known.tests) == (ports >= 5)
+    assert {"mesh", "forwarding", "caching", "broadcast"} <= set(known.tests)
+    assert {*known.tests, *known.not_done} == set(TESTS)
+    assert unknown.not_done["congestion"].startswith("needs " + ("--max-load" if ports >= 4 else "4 ports, not 3"))
+    if ports % 2:
+        assert known.not_done["halves"] == f"needs an even number of ports, not {ports}"
 
 
 @pytest.mark.parametrize(
@@ -321,6 +337,7 @@ def test_a_suite_has_the_tests_that_its_ports_are_enough_for(ports):
         (("--sizes", "64,9217"), "--sizes: 9217 is no size"),
         (("--tests", "caching,speed"), "--tests: there is no test 'speed'"),
         (("--tests", "learning"), "--tests: learning builds on caching"),
+        (("--tests", "halves"), "no test can be made: halves: needs an even number of ports, not 3"),
         (("--max-addresses", "0"), "--max-addresses"),
         (("--rate", "fast"), "--rate"),
         (("--on-invalid", "loss"), "loss"),

@@ -15,7 +15,7 @@ from brimful.machine.watch import Watch
 from brimful.managed import Begun, Ended, Place, Sink, manage, new_run
 from brimful.measurers.base import Description, Measurer, checked_description
 from brimful.policies import Policies
-from brimful.records import Burst, BurstPlan, Run, RunFile, Warning
+from brimful.records import NO_OVERFLOW, Burst, BurstPlan, Run, RunFile, Warning
 from brimful.records.experiment import fingerprint_of
 from brimful.records.stated import burst_plan, burst_tests
 from brimful.throughput.found import (
@@ -162,7 +162,7 @@ def _plan(request: BurstRequest, description: Description, found: FoundThroughpu
             f"the throughput is {units.format_load(found.load, description.load_unit)}, the load of bursts"
             f" {units.format_load(load, description.load_unit)}: no burst overflows a buffer (RFC 9004 section 6.1)"
         )
-        warnings.append(Warning(code="throughput-is-max-load", text=text))
+        warnings.append(Warning(code=NO_OVERFLOW, text=text))
     if found.passes_nothing:
         tests = 0
     plan = BurstPlan(

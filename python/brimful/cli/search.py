@@ -28,7 +28,7 @@ from brimful.files import write_atomically
 from brimful.measurers.base import Measurer
 from brimful.measurers.catalogue import FORMS, is_disk
 from brimful.measurers.opening import open_measurer
-from brimful.records import read_run, read_unchanged
+from brimful.records import NOTHING_PASSES, read_run, read_unchanged
 from brimful.report import junit, words
 from brimful.runs import named_run, refuse_if_written
 from brimful.throughput.goals import PRESETS, named_goals
@@ -317,6 +317,7 @@ def _print(outcome: SearchOutcome, *, as_json: bool, missed: list[str]) -> None:
             "end": outcome.result.end.reason,
             "search_s": outcome.result.end.search_s,
             "trials": outcome.result.end.trials,
+            "passes_nothing": any(warning.code == NOTHING_PASSES for warning in outcome.warnings),
             "load_unit": outcome.run.load_unit,
             "load_scope": outcome.run.load_scope,
             "goal_results": msgspec.to_builtins(outcome.result.goal_results),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,12 @@ from brimful.files import write_atomically
 from brimful.measurers.base import Measurer
 from brimful.measurers.catalogue import kind_of
 from brimful.measurers.opening import open_measurer
-from brimful.records import read_run
+from brimful.records import SuitePlan, read_run
 from brimful.report import junit, words
 from brimful.report.suite import cases
 from brimful.report.suite.requirements import Check, Requirements, read_requirements
 from brimful.report.suite.sections import sizes_of
+from brimful.session import INTERRUPTED
 from brimful.suite_assertion import SuiteAssertion
 from brimful.suites.durations import expected_s
 from brimful.suites.manager import Suite, SuiteRun, check_suite, run_suite
@@ -89,7 +91,11 @@ def _checked_load(context: click.Context, parameter: click.Parameter, text: str 
     return text
 
 
-def carry_out(suite_of: Callable[[Callable[[str], None]], Suite], options: dict[str, Any], expected_s: float) -> int:
+def carry_out(
+    suite_of: Callable[[Callable[[str], None]], Suite],
+    options: dict[str, Any],
+    expected_s: Callable[[Sequence[str]], float],
+) -> int:
     """Check a suite, forecast its time, make its tests, and show them; gives the exit code.
 
     Parameters
@@ -99,7 +105,7 @@ def carry_out(suite_of: Callable[[Callable[[str], None]], Suite], options: dict[
     options
         As `suite_options` has them.
     expected_s
-        The forecast.
+        Forecasts how long tests take.
     """
     if options["html"]:
         reports.check_page(options["html"], options["out"])
@@ -107,17 +113,25 @@ def carry_out(suite_of: Callable[[Callable[[str], None]], Suite], options: dict[
     check_suite(planned)
     required = Requirements({}) if options["requirements"] is None else read_requirements(options["requirements"])
     asserted = [SuiteAssertion.parse(text, planned.plan) for text in options["assertions"]]
-    for text in required.unmeasured(planned.plan):
-        click.echo(f"brimful: note: --require {options['requirements']}: {text}", err=True)
-    sizes, tests = len(planned.sizes), len(planned.tests)
-    forecast = f"{words.count(sizes, 'size')}, {words.count(tests, 'test')}: about {_rounded(expected_s)}"
+
+    def begin(plan: SuitePlan) -> None:
+        for text in required.unmeasured(plan):
+            click.echo(f"brimful: note: --require {options['requirements']}: {text}", err=True)
+        for text in [text for one in asserted for text in one.unmeasured(plan)]:
+            click.echo(f"brimful: note: --assert {text}", err=True)
+        sizes, tests = len(plan.sizes), len(plan.tests)
+        forecast = _rounded(expected_s(plan.tests))
+        click.echo(f"{words.count(sizes, 'size')}, {words.count(tests, 'test')}: about {forecast}", err=True)
+        for test, why in plan.not_done.items():
+            click.echo(f"not done: {test}: {why}", err=True)
+
     with open_progress(quiet=options["quiet"], verbose=options["verbose"]) as progress:
         note = progress.note
         done = run_suite(
             suite_of(note),
             out=options["out"],
             resume=options["resume"],
-            begin=lambda: click.echo(forecast, err=True),
+            begin=begin,
             progress=note,
             note=note,
         )
@@ -158,8 +172,7 @@ def rfc2544(**options: Any) -> int:  # noqa: ANN401
     asserted threshold is missed; 3: a test failed.
     """
     request = _request(options)
-    planned = suite_of(request, _opener(options))
-    foreseen = expected_s(request.durations, len(planned.sizes), planned.tests)
+    foreseen = partial(expected_s, request.durations, len(request.sizes))
     return carry_out(lambda note: suite_of(request, _opener(options), note=note), options, foreseen)
 
 
@@ -169,13 +182,12 @@ def _finish(done: SuiteRun, options: dict[str, Any], checks: Sequence[Check]) ->
     if options["junit"]:
         write_atomically(options["junit"], junit.render([cases.suite(read_run(done.path), checks)]))
         click.echo(f"wrote {options['junit']}", err=True)
-    unfinished = reports.tell_why_unfinished(done.end, done.path, words.count(len(done.tests), "test"))
-    if unfinished:
-        return unfinished
     missed = [check for check in checks if not check.is_met]
-    for check in missed:
-        click.echo(f"Missed: {check.name} required, {check.found}", err=options["as_json"])
-    return 1 if missed else unwritten
+    if done.end.reason != INTERRUPTED:
+        for check in missed:
+            click.echo(f"Missed: {check.name} required, {check.found}", err=options["as_json"])
+    unfinished = reports.tell_why_unfinished(done.end, done.path, words.count(len(done.tests), "test"))
+    return unfinished or (1 if missed else unwritten)
 
 
 def _request(options: dict[str, Any]) -> SuiteRequest:

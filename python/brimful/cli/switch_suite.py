@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import click
@@ -18,7 +19,7 @@ from brimful.measurers.base import Measurer
 from brimful.measurers.opening import open_measurer
 from brimful.measurers.stations import Stations, open_stations
 from brimful.report.suite.sections import SIZES
-from brimful.suites.rfc2889 import TESTS, SwitchSuiteRequest, expected_s, suite_of, usual_tests
+from brimful.suites.rfc2889 import TESTS, SwitchSuiteRequest, expected_s, suite_of
 from brimful.switching.addresses import MOST
 from brimful.throughput.manager import SearchRequest
 
@@ -36,7 +37,10 @@ from brimful.throughput.manager import SearchRequest
 @click.option(
     "--tests",
     metavar="TEST,...",
-    help=f"The tests to make. Default: of {', '.join(TESTS)} those that the ports are enough for.",
+    default=",".join(TESTS),
+    show_default=False,
+    help=f"The tests to make. Default: {', '.join(TESTS)}; those that the ports are not enough for are left out, and"
+    " named.",
 )
 @click.option("--rate", type=values.LOAD, help="Of test frames, and of learning in section 5.7.")
 @click.option(
@@ -65,7 +69,7 @@ def rfc2889(**options: Any) -> int:  # noqa: ANN401
     """
     request = _request(options)
     openers = _openers(request, options["timeout"])
-    return carry_out(lambda note: suite_of(request, *openers, note=note), options, expected_s(request))
+    return carry_out(lambda note: suite_of(request, *openers, note=note), options, partial(expected_s, request))
 
 
 def _request(options: dict[str, Any]) -> SwitchSuiteRequest:
@@ -74,11 +78,9 @@ def _request(options: dict[str, Any]) -> SwitchSuiteRequest:
         if not size.isdecimal() or not 64 <= int(size) <= LONGEST:
             message = f"--sizes: {size} is no size of one frame from 64 to {LONGEST} bytes"
             raise UsageError(message)
-    measurer, tests = options["measurer"], options["tests"]
-    usual = usual_tests(measurer, knows_rate=options["max_load"] is not None)
     return SwitchSuiteRequest(
         search=SearchRequest(
-            measurer=measurer,
+            measurer=options["measurer"],
             goals=[],
             strategy="straddle",
             max_load=options["max_load"],
@@ -89,7 +91,7 @@ def _request(options: dict[str, Any]) -> SwitchSuiteRequest:
             labels=labels_of(options),
         ),
         sizes=sizes,
-        tests=usual if tests is None else [test.strip() for test in tests.split(",")],
+        tests=[test.strip() for test in options["tests"].split(",")],
         is_quick=options["quick"],
         rate=options["rate"],
         most_addresses=options["max_addresses"],

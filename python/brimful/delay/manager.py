@@ -16,7 +16,7 @@ from brimful.machine.watch import Watch
 from brimful.managed import Begun, Ended, Place, Sink, manage, new_run, parse_load
 from brimful.measurers.base import Description, Measurer
 from brimful.policies import ON_ERROR, ON_INVALID, Policies
-from brimful.records import DelayPlan, Run, RunFile, Trial, Warning, read_unchanged
+from brimful.records import NONE_PASSES, DelayPlan, Run, RunFile, Trial, Warning, read_unchanged
 from brimful.records.experiment import fingerprint_of, other_traffic
 
 SUBJECT = "delay"
@@ -105,6 +105,18 @@ def run_delay(
     )
 
 
+def why_no_delay(description: Description) -> str:
+    """Say why a measurer can measure no delay, as what follows its name; empty: it can."""
+    if not description.tells_delay:
+        return "reports no delay"
+    if description.virtual_time:
+        return "reports no delay of single frames"
+    ports = description.traffic.get("ports")
+    if isinstance(ports, list) and len(ports) > _MOST_PORTS:
+        return f"has {len(ports)} ports, and a delay is measured between two"
+    return ""
+
+
 def _shown(saved: RunFile) -> Ended[DelayOutcome]:
     outcome = DelayOutcome(delays=saved.delays, trials=saved.trials, warnings=saved.warnings, end=saved.ends[-1])
     return Ended(saved.path, outcome)
@@ -117,14 +129,10 @@ def _policies(request: DelayRequest) -> Policies:
 def _begin(request: DelayRequest, measurers: Mapping[str, Measurer]) -> Begun:
     description = measurers[DEVICE].describe()
     for path, measurer in measurers.items():
-        if not measurer.describe().tells_delay:
+        if why := why_no_delay(measurer.describe()):
             spec = request.measurer if path == DEVICE else request.wire
-            message = f"measurer {spec!r} reports no delay; use lab:DEVICE, tester:PORT,PORT or disk:PATH"
+            message = f"measurer {spec!r} {why}; use lab:DEVICE, tester:PORT,PORT or disk:PATH"
             raise UsageError(message)
-    ports = description.traffic.get("ports")
-    if isinstance(ports, list) and len(ports) > _MOST_PORTS:
-        message = f"measurer {request.measurer!r} has {len(ports)} ports; a delay is measured between two: give two"
-        raise UsageError(message)
     plan, warnings = _plan(request, description)
     wire = measurers.get(WIRE)
     run = new_run(
@@ -196,7 +204,7 @@ def _throughput(request: DelayRequest, file: RunFile, description: Description) 
     results = {result.goal: result for result in file.goal_results if result.conditional_throughput}
     name = request.goal or next(iter(results), None)
     if name is None or name not in results:
-        nothing = ": no frame of this size passed" if file.passes_nothing else ""
+        nothing = f": {NONE_PASSES}" if file.passes_nothing else ""
         known = f"; it has {', '.join(results)}" if results else nothing
         message = f"{where}: the run has no throughput{f' of goal {name!r}' if name else ''}{known}"
         raise UsageError(message)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from brimful.records.analysis import Done, Finding, Fit, Series, Solution
 from brimful.records.bisection import Bisected, BisectionPlan, Build, Version, Visit
-from brimful.records.burst import Burst, BurstPlan, BurstTest
+from brimful.records.burst import NO_OVERFLOW, Burst, BurstPlan, BurstTest
 from brimful.records.campaign import Member, planned_members
 from brimful.records.delay import Delay, DelayDistribution, DelayInterval, DelayPlan
 from brimful.records.format import check_trial, decode_line, encode, json_schema
@@ -22,6 +22,7 @@ from brimful.records.reading import RunFile, collect, iterate_records, read_run,
 from brimful.records.record import Record
 from brimful.records.recovery import Recovery, RecoveryPlan
 from brimful.records.run import (
+    NONE_PASSES,
     NOTHING_PASSES,
     SCHEMA,
     TESTER_CEILING,
@@ -38,7 +39,9 @@ from brimful.records.throughput import SPECIFICATION, Bound, Goal, GoalResult, S
 from brimful.records.writing import RecordWriter
 
 __all__ = [
+    "NONE_PASSES",
     "NOTHING_PASSES",
+    "NO_OVERFLOW",
     "SCHEMA",
     "SPECIFICATION",
     "TESTER_CEILING",

@@ -51,6 +51,10 @@ class BurstTest(Record, frozen=True, omit_defaults=True, tag="burst_test"):
     """Of its bursts, where the tester could not offer that of the plan."""
 
 
+NO_OVERFLOW = "throughput-is-max-load"
+"""Code of the warning that the device forwards at the rate of the bursts, so that none was sent."""
+
+
 class Burst(Record, frozen=True, omit_defaults=True, tag="burst"):
     """What all tests say together (RFC 9004 section 6.4). Frames are those of each way."""
 

@@ -205,6 +205,8 @@ class Warning(Record, frozen=True, omit_defaults=True, tag="warning"):
 
 NOTHING_PASSES = "nothing-passes"
 """Code of the warning that no frame came through at any load, while those of another size did."""
+NONE_PASSES = "no frame of this size passes"
+"""What that is in words, wherever it is the result."""
 TESTER_CEILING = "tester-ceiling"
 """Code of the warning of a search whose tester cannot offer its max load."""
 

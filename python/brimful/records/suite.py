@@ -20,6 +20,8 @@ class SuitePlan(msgspec.Struct, frozen=True, omit_defaults=True):
     """Whether durations are shorter than the standard asks for."""
     once: list[str] = []
     """Those of the tests that are made at the first size alone."""
+    not_done: dict[str, str] = {}
+    """Tests that were asked for and that the measurer cannot make, each with the reason."""
 
     @property
     def name(self) -> str:

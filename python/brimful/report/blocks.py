@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from brimful.records import Run, RunFile
+from brimful.records import NONE_PASSES, Run, RunFile
 from brimful.report import facts, words
 from brimful.report.figures import Size
 from brimful.units import format_duration, format_load
@@ -166,7 +166,8 @@ def outcome(file: RunFile, one: str) -> str:
     last = file.ends[-1]
     how = words.CLOCK_WORDS.get(last.reason, f"ended ({last.reason})")
     said = f"The run {how} after {words.count(last.trials, one)} in {format_duration(last.search_s)}."
-    return f"{said} {words.as_sentence(last.text)}".rstrip()
+    passes = words.as_sentence(NONE_PASSES) if file.passes_nothing else ""
+    return " ".join(filter(None, [said, words.as_sentence(last.text), passes]))
 
 
 def how(run: Run) -> str:

@@ -24,6 +24,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     """What was found."""
     is_error: bool = False
     """Whether nothing could be found out, rather than that what was found is not wanted."""
+    skipped: str | None = None
+    """Why it does not apply; null: it does."""
 
 
 class Suite(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +67,13 @@ def render(suites: Sequence[Suite]) -> bytes:
     root = ElementTree.Element("testsuites", name="brimful")
     for suite in suites:
         problems = [case.is_error for case in suite.cases if case.problem is not None]
-        counts = {"tests": len(suite.cases), "failures": problems.count(False), "errors": problems.count(True)}
+        skipped = sum(case.skipped is not None for case in suite.cases)
+        counts = {
+            "tests": len(suite.cases),
+            "failures": problems.count(False),
+            "errors": problems.count(True),
+            "skipped": skipped,
+        }
         element = ElementTree.SubElement(
             root,
             "testsuite",
@@ -83,6 +91,8 @@ def render(suites: Sequence[Suite]) -> bytes:
                 kind = "error" if case.is_error else "failure"
                 failure = ElementTree.SubElement(shown, kind, message=_printable(case.problem))
                 failure.text = _printable(case.said or case.problem)
+            elif case.skipped is not None:
+                ElementTree.SubElement(shown, "skipped", message=_printable(case.skipped))
             elif case.said:
                 ElementTree.SubElement(shown, "system-out").text = _printable(case.said)
     ElementTree.indent(root)

@@ -130,6 +130,7 @@ def to_json(file: RunFile) -> str:
         "load_scope": run.load_scope,
         "end": file.ends[-1].reason if file.ends else None,
         "trials": len(file.trials),
+        "passes_nothing": file.passes_nothing,
         "deviations": run.deviations,
         "warnings": file.warnings,
         **document_of(file).data,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from brimful.suites.modifiers import TESTS as MODIFIED
@@ -50,7 +52,7 @@ _TRIALS_OF_A_SEARCH, _LOADS_OF_A_CURVE, _BURSTS_OF_A_TEST = 14, 6, 16
 _OVERHEAD_S, _SET_UP_S, _WAIT_BETWEEN_ROUNDS_S = 0.6, 8.0, 5.0
 
 
-def expected_s(durations: Durations, sizes: int, tests: list[str]) -> float:
+def expected_s(durations: Durations, sizes: int, tests: Sequence[str]) -> float:
     """Forecast how long a suite takes, in seconds.
 
     >>> expected_s(QUICK, 7, ["throughput", "loss"]) < expected_s(FULL, 7, ["throughput", "loss"])

@@ -68,11 +68,18 @@ def _in_groups(flows: _Flows, ports: int) -> list[tuple[int, int]]:
     return [(one + first, other + first) for first in range(0, ports - _GROUP + 1, _GROUP) for one, other in flows]
 
 
-def applies(test: str, ports: int, *, knows_rate: bool) -> bool:
-    """Give whether a test makes sense of a number of ports, where their rate is known or not."""
+def why_not(test: str, ports: int, *, knows_rate: bool) -> str:
+    """Say why a test makes no sense of a number of ports, where their rate is known or not; empty: it does.
+
+    >>> why_not("halves", 3, knows_rate=True), why_not("congestion", 4, knows_rate=True)
+    ('needs an even number of ports, not 3', '')
+    """
     if test in (CONTROL, *CONGESTIONS):
-        return ports >= _GROUP + (test == BY_TWO) and knows_rate
-    return ports % 2 == 0 or test not in (BACKBONE, HALVES)
+        needed = _GROUP + (test == BY_TWO)
+        if ports < needed:
+            return f"needs {needed} ports, not {ports}"
+        return "" if knows_rate else "needs --max-load, the rate of the ports"
+    return f"needs an even number of ports, not {ports}" if ports % 2 and test in (BACKBONE, HALVES) else ""
 
 
 class Trials(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,18 +42,44 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     on_invalid: str
     on_error: str
     labels: Mapping[str, str]
-    deviations: list[str]
+    deviations: Callable[[Sequence[str]], list[str]]
+    """Of the tests that are made."""
     fingerprint: str
     """Of what makes two suites the same."""
     describe: Callable[[], Description]
     """Says what tester and device are."""
+    why_not: Callable[[Description], Mapping[str, str]]
+    """Says which tests a measurer cannot make, and why."""
     make: Make
 
     @property
     def plan(self) -> SuitePlan:
-        """What its record says of it."""
+        """What is asked for, of any measurer."""
         once = [test for test in self.tests if test in self.once]
         return SuitePlan(self.standard, self.sizes, self.tests, is_quick=self.is_quick, once=once)
+
+    def plan_for(self, description: Description) -> SuitePlan:
+        """Give what its record says of it, of this measurer.
+
+        Raises
+        ------
+        UsageError
+            When no test is left.
+        """
+        why_not, not_done = self.why_not(description), dict[str, str]()
+        for test in sorted(self.tests, key=lambda test: test in self.needs):
+            needed = self.needs.get(test, "")
+            if test in why_not:
+                not_done[test] = why_not[test]
+            elif needed in not_done:
+                not_done[test] = f"it builds on {needed}: {not_done[needed]}"
+        made = [test for test in self.tests if test not in not_done]
+        if not made:
+            message = f"no test can be made: {'; '.join(f'{test}: {why}' for test, why in not_done.items())}"
+            raise UsageError(message)
+        once = [test for test in self.plan.once if test in made]
+        not_done = {test: not_done[test] for test in self.tests if test in not_done}
+        return msgspec.structs.replace(self.plan, tests=made, once=once, not_done=not_done)
 
 
 class SuiteRun(msgspec.Struct, frozen=True):
@@ -95,7 +121,7 @@ def run_suite(
     *,
     out: Path | None = None,
     resume: bool = False,
-    begin: Callable[[], None] = lambda: None,
+    begin: Callable[[SuitePlan], None] = lambda plan: None,
     progress: Callable[[str], None] = lambda text: None,
     note: Callable[[str], None] = lambda text: None,
 ) -> SuiteRun:
@@ -110,7 +136,7 @@ def run_suite(
     out, resume
         Where the record is, and whether to go on with it.
     begin
-        Is called before the first test, once it is known that there is something to measure.
+        Is given the plan before the first test, once it is known that there is something to measure.
     progress, note
         Get which test is made, and what to say once.
 
@@ -123,21 +149,22 @@ def run_suite(
 
     def describe() -> Begun:
         description = checked_description(suite.describe(), where="what the measurer says of itself")
+        plan = suite.plan_for(description)
         run = new_run(
             suite.measurer,
             description,
             subject=SUBJECT,
-            suite=suite.plan,
+            suite=plan,
             on_invalid=suite.on_invalid,
             on_error=suite.on_error,
-            deviations=suite.deviations,
+            deviations=suite.deviations(plan.tests),
             labels=suite.labels,
             fingerprint=suite.fingerprint,
         )
         return Begun(msgspec.structs.replace(run, traffic=_common(run.traffic)), [], new_run_directory(out))
 
     def perform(file: RunFile, sink: Sink) -> SuiteRun:
-        begin()
+        begin(file.run.suite or suite.plan)
         return _Tests(suite, file, sink, progress).run()
 
     return manage(
@@ -149,6 +176,7 @@ def run_suite(
         perform=perform,
         show=lambda saved: SuiteRun(saved.path, saved.ends[-1], tests_of(saved)),
         things="tests",
+        saved_of=lambda saved: [test for test in tests_of(saved) if test.reason == DONE],
     )
 
 
@@ -172,8 +200,11 @@ class _Tests:
         """Make them, the smallest part that is whole on disk before the next."""
         reason, text = DONE, ""
         try:
-            for number, (size, test) in enumerate(self._due(), start=1):
-                self._progress(f"test {number} of {len(self._due())}: {test}, frame size {size}")
+            due = self._due()
+            for number, (size, test) in enumerate(due, start=1):
+                if self._is_done(size, test):
+                    continue
+                self._progress(f"test {number} of {len(due)}: {test}, frame size {size}")
                 if self._make(size, test).reason == INTERRUPTED:
                     reason = INTERRUPTED
                     break
@@ -189,14 +220,15 @@ class _Tests:
         return SuiteRun(self._file.path, end, list(self._tests.values()))
 
     def _due(self) -> list[tuple[str, str]]:
-        plan = self._suite.plan
+        plan = self._file.run.suite or self._suite.plan
         due = [(size, test) for size in plan.sizes for test in plan.tests if test not in plan.once]
         return due + [(plan.sizes[0], test) for test in plan.once]
 
-    def _make(self, size: str, test: str) -> SuiteTest:
+    def _is_done(self, size: str, test: str) -> bool:
         known = self._tests.get((size, test))
-        if known is not None and known.reason == DONE:
-            return known
+        return known is not None and known.reason == DONE
+
+    def _make(self, size: str, test: str) -> SuiteTest:
         directory = self._file.path.parent / size / test
         end = self._end_of(size, test, directory)
         made = SuiteTest(
@@ -215,7 +247,7 @@ class _Tests:
     def _end_of(self, size: str, test: str, directory: Path) -> End:
         name = self._suite.needs.get(test)
         needed = None if name is None else self._tests.get((size, name))
-        if name is not None and (needed is None or needed.reason != DONE):
+        if name is not None and not self._is_done(size, name):
             return End(reason=FAILED, trials=0, search_s=0.0, text=f"there is no {name} at this size")
         place = Path() if needed is None else self._file.path.parent / needed.path
         try:

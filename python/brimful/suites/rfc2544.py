@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from brimful.burst.manager import BurstRequest, run_burst
 from brimful.delay.estimates import DEVICE, WIRE
-from brimful.delay.manager import DelayRequest, run_delay
+from brimful.delay.manager import DelayRequest, run_delay, why_no_delay
 from brimful.delay.wire import wire_of
 from brimful.loss.manager import LossRequest, run_loss
 from brimful.measurers.base import Description, Measurer
-from brimful.records import End, RunFile, read_run
+from brimful.records import NONE_PASSES, End, RunFile, read_run
 from brimful.records.experiment import fingerprint_of
 from brimful.recovery.manager import RecoveryRequest, WithDevice, check_reset, run_recovery
 from brimful.session import DONE
@@ -22,7 +23,7 @@ from brimful.suites.durations import FULL, QUICK, Durations
 from brimful.suites.manager import SUBJECT, Suite
 from brimful.suites.modifiers import BROADCAST_EVERY, running, test_of
 from brimful.throughput.goals import PRESETS, SearchGoal
-from brimful.throughput.manager import SearchRequest, run_search
+from brimful.throughput.manager import SearchRequest, check_search, run_search
 
 TESTS = ("throughput", "latency", "loss", "bursts", "recovery")
 RESET = "reset"
@@ -86,12 +87,17 @@ def suite_of(
         first = request.of_size(request.sizes[0])
         measurer = open_for(first)(first.measurer, False)
         try:
+            check_search(_search(first, request.durations), measurer)
             description = measurer.describe()
         finally:
             measurer.close()
         if request.reset_command is not None:
             check_reset(request.reset_command, description)
         return description
+
+    def why_not(description: Description) -> dict[str, str]:
+        why = why_no_delay(description)
+        return {"latency": f"the measurer {why}"} if why else {}
 
     def make(size: str, test: str, directory: Path, throughput: Path) -> End:
         if test in _AT_THE_THROUGHPUT and (why := _why_none(read_run(throughput))):
@@ -122,9 +128,10 @@ def suite_of(
         on_invalid=request.search.on_invalid,
         on_error=request.search.on_error,
         labels=request.search.labels,
-        deviations=_deviations(request),
+        deviations=partial(_deviations, request),
         fingerprint=request.fingerprint(),
         describe=describe,
+        why_not=why_not,
         make=make,
     )
 
@@ -134,17 +141,17 @@ def _why_none(throughput: RunFile) -> str:
     if any(result.conditional_throughput for result in throughput.goal_results):
         return ""
     if throughput.passes_nothing:
-        return "frames of this size do not pass"
+        return NONE_PASSES
     return "frames are lost at every load: there is no throughput to measure at"
 
 
-def _deviations(request: SuiteRequest) -> list[str]:
+def _deviations(request: SuiteRequest, tests: Sequence[str]) -> list[str]:
     found = []
     if request.is_quick:
         found.append("--quick: trials are shorter and fewer than RFC 2544 asks for in every test")
-    if "latency" in request.tests:
+    if "latency" in tests:
         found.append("latency: every frame is stamped, not one after 60 s (section 26.2); the mean is of all of them")
-    if "recovery" in request.tests:
+    if "recovery" in tests:
         found.append("recovery: the load is reduced between two trials, not within one (section 26.5)")
     return found
 
@@ -162,9 +169,10 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     note: Callable[[str], None]
 
 
-def _throughput(context: Context, directory: Path, throughput: Path) -> End:
+def _search(search: SearchRequest, durations: Durations) -> SearchRequest:
+    """Give the search for the throughput at one frame size."""
     (preset,) = PRESETS["rfc2544"].goals
-    trial_s = context.durations.trial_s
+    trial_s = durations.trial_s
     goal: SearchGoal = msgspec.structs.replace(
         preset,
         name=GOAL,
@@ -172,7 +180,11 @@ def _throughput(context: Context, directory: Path, throughput: Path) -> End:
         duration_sum_s=trial_s,
         initial_trial_duration_s=min(1.0, trial_s),
     )
-    request = msgspec.structs.replace(context.search, goals=[goal.record(GOAL)])
+    return msgspec.structs.replace(search, goals=[goal.record(GOAL)])
+
+
+def _throughput(context: Context, directory: Path, throughput: Path) -> End:
+    request = _search(context.search, context.durations)
     with contextlib.ExitStack() as stack:
         measurer = stack.enter_context(_opened(context, request.measurer))[DEVICE]
         if context.modifier:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from brimful.errors import MeasureError
 from brimful.measurers.base import Description, Measurer
 from brimful.measurers.stations import Stations, port_count
 from brimful.records import End, SwitchingPlan, SwitchingResult, read_run
 from brimful.records.experiment import fingerprint_of
+from brimful.session import DONE
 from brimful.suites import forwarding
 from brimful.suites.manager import SUBJECT, Suite
 from brimful.switching.addresses import RANDOM, SEQUENTIAL
@@ -28,6 +28,8 @@ _FIRST_ADDRESSES, _FIRST_RATE = 64, 1000
 _SIZES = [40, 63, 1519, 1522, 1523, 2000]
 """Of errored frames: below 64 bytes, and above 1518, which a tag may make 1522."""
 _LONGEST_USUAL = 1518
+_QUICKER = ["--quick: trials are shorter and fewer than RFC 2889 asks for"]
+_NONE_LEARNED = "no address is known to be learned, so there is no rate of learning"
 _ATTEMPTS = 3
 """Trials at a rate of learning that fail before the rate does."""
 _SET_UP_S, _OVERHEAD_S = 2.0, 0.6
@@ -102,12 +104,6 @@ class SwitchSuiteRequest(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self.search, traffic={"arguments": arguments, "ip": 4})
 
 
-def usual_tests(measurer: str, *, knows_rate: bool) -> list[str]:
-    """Give the tests that make sense of the ports that a measurer has."""
-    ports = port_count(measurer)
-    return [test for test in TESTS if forwarding.applies(test, ports, knows_rate=knows_rate)]
-
-
 def suite_of(
     request: SwitchSuiteRequest,
     open_stations: Callable[[int], Stations],
@@ -134,6 +130,11 @@ def suite_of(
         finally:
             stations.close()
 
+    def why_not(_description: Description) -> dict[str, str]:
+        ports, knows_rate = port_count(request.search.measurer), request.search.max_load is not None
+        found = {test: forwarding.why_not(test, ports, knows_rate=knows_rate) for test in request.tests}
+        return {test: why for test, why in found.items() if why}
+
     def make(size: str, test: str, directory: Path, needed: Path) -> End:
         if test in _OF_MANY_PORTS:
             trials = forwarding.Trials(
@@ -145,6 +146,8 @@ def suite_of(
             )
             return forwarding.measure(test, trials, directory)
         capacity = _capacity(needed) if test == "learning" else None
+        if capacity == 0:
+            return End(reason=DONE, trials=0, search_s=0.0, text=_NONE_LEARNED)
         # Which frames are errored depends on what the device takes, so that it takes the usual ones then.
         stations = open_stations(_LONGEST_USUAL if test == "errored" else int(size))
         try:
@@ -172,15 +175,16 @@ def suite_of(
         on_invalid=request.search.on_invalid,
         on_error=request.search.on_error,
         labels=request.search.labels,
-        deviations=["--quick: trials are shorter and fewer than RFC 2889 asks for"] if request.is_quick else [],
+        deviations=lambda tests: _QUICKER if request.is_quick else [],
         fingerprint=request.fingerprint(),
         describe=describe,
+        why_not=why_not,
         make=make,
     )
 
 
-def expected_s(request: SwitchSuiteRequest) -> float:
-    """Forecast how long a suite takes, in seconds, where a command makes the device forget."""
+def expected_s(request: SwitchSuiteRequest, tests: Sequence[str]) -> float:
+    """Forecast how long tests take, in seconds, where a command makes the device forget."""
     extents = request.extents
     trials = extents.most_addresses.bit_length() + 2
     load_s = extents.load_trial_s + _OVERHEAD_S
@@ -196,8 +200,8 @@ def expected_s(request: SwitchSuiteRequest) -> float:
         "ageing": extents.ageing_rounds * extents.ageing_limit_s,
         "errored": len(_SIZES) * (extents.trial_s + extents.settle_s + _OVERHEAD_S),
     }
-    number = {test: 1 if test in ONCE else len(request.sizes) for test in request.tests}
-    return sum(number[test] * (_SET_UP_S + each_s.get(test, 0.0)) for test in request.tests)
+    number = {test: 1 if test in ONCE else len(request.sizes) for test in tests}
+    return sum(number[test] * (_SET_UP_S + each_s.get(test, 0.0)) for test in tests)
 
 
 def _plan(request: SwitchSuiteRequest, stations: Stations, test: str, size: int, capacity: int | None) -> SwitchingPlan:
@@ -241,22 +245,13 @@ def _most_broadcasts(request: SwitchSuiteRequest, size: int) -> int:
 
 
 def _capacity(caching: Path) -> int:
-    """Give how many addresses are learned of any pattern.
-
-    Raises
-    ------
-    MeasureError
-        When it is none.
-    """
+    """Give how many addresses are learned of any pattern; 0 also where there is no verdict."""
     values = [one.value for one in read_run(caching).latest(SwitchingResult, "name") if one.value is not None]
-    if not values or min(values) < 1:
-        message = "no address is learned, so there is no rate of learning"
-        raise MeasureError(message)
-    return round(min(values))
+    return round(min(values, default=0))
 
 
 def _deviations(request: SwitchSuiteRequest, stations: Stations, test: str) -> list[str]:
-    found = ["--quick: trials are shorter and fewer than RFC 2889 asks for"] if request.is_quick else []
+    found = [*_QUICKER] if request.is_quick else []
     if stations.forgets and test in ("caching", "learning", "ageing"):
         found.append(
             f"between trials {stations.forgets} makes the device forget its addresses: no wait for their ageing"

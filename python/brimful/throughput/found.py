@@ -10,7 +10,7 @@ import msgspec
 from brimful.errors import RecordError, UsageError
 from brimful.managed import parse_load
 from brimful.measurers.base import Calibrating, Description, Measurer
-from brimful.records import NOTHING_PASSES, Goal, Run, RunFile, Warning, read_unchanged
+from brimful.records import NONE_PASSES, NOTHING_PASSES, Goal, Run, RunFile, Warning, read_unchanged
 from brimful.records.experiment import other_traffic
 from brimful.run_index import RECORD_NAME
 from brimful.runs import new_run_directory
@@ -146,7 +146,8 @@ def given_throughput(text: str, description: Description) -> FoundThroughput:
     results = [result for result in file.goal_results if losses.get(result.goal) == 0]
     known = next((result for result in results if result.conditional_throughput), None)
     if known is None or file.run.load_unit != description.load_unit:
-        message = f"--throughput {text}: the run has no throughput without loss in {description.load_unit}"
+        why = f": {NONE_PASSES}" if file.passes_nothing else ""
+        message = f"--throughput {text}: the run has no throughput without loss in {description.load_unit}{why}"
         raise UsageError(message)
     warnings = _differing(file.run, description)
     return FoundThroughput(known.conditional_throughput, file.run.run_id, known.goal, None, warnings)

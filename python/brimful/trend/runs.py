@@ -12,6 +12,7 @@ import msgspec
 
 from brimful.errors import UsageError
 from brimful.records import (
+    NONE_PASSES,
     NOTHING_PASSES,
     End,
     Goal,
@@ -30,7 +31,6 @@ from brimful.units import format_duration, format_ratio
 
 _PER_INTERVAL = 2 * 1.96
 """Width of a 95 % interval / standard error."""
-_NOTHING = "no frame of this size passes"
 _ENDED = ("done", "time-budget", "measurement-failed")
 """Ends after which there is nothing to go on with."""
 
@@ -93,7 +93,7 @@ def _throughputs(run: Run, results: Sequence[GoalResult], end: End, warnings: Se
         value = result.conditional_throughput if result is not None and result.regular else None
         if result is None or not value:
             problem = f"irregular: {result.reason}" if result is not None else end.text or end.reason
-            yield Point(key=key, worse=LOWER, unit=run.load_unit, problem=_NOTHING if silent else problem)
+            yield Point(key=key, worse=LOWER, unit=run.load_unit, problem=NONE_PASSES if silent else problem)
             continue
         width = math.log(result.upper_bound / value) if result.upper_bound else 0.0
         # Where between its bounds the throughput is, nothing says.
@@ -110,7 +110,7 @@ def _delay(file: RunFile) -> Iterator[Point]:
         total = "" if file.run.delay.wire else "total "
         for load in file.run.delay.loads:
             key = _key(file.run, f"{total}delay at {_load(file, load)}")
-            yield Point(key=key, worse=HIGHER, unit="s", problem=_NOTHING)
+            yield Point(key=key, worse=HIGHER, unit="s", problem=NONE_PASSES)
     for delay in file.delays:
         value = delay.mean.value_s
         what = f"delay at {_load(file, delay.load)}{'' if delay.direction == 'all' else f' {delay.direction}'}"
@@ -158,7 +158,7 @@ def _comparison(file: RunFile) -> Iterator[Point]:
         raise UsageError(message)
     ratio = {ratio.device: ratio for ratio in file.of(Ratio)}.get(second.name)
     told = ratio is not None and bool(ratio.ratio) and ratio.verdict != "cannot-tell"
-    why = "there is no ratio" if ratio is None else _NOTHING if ratio.by == NOTHING_PASSES else ratio.verdict
+    why = "there is no ratio" if ratio is None else NONE_PASSES if ratio.by == NOTHING_PASSES else ratio.verdict
     yield Point(
         key=_key(file.run, "capacity"),
         worse=LOWER,

@@ -56,13 +56,13 @@ def sample(side: Sequence[RunFile]) -> Sample:
         When no test came to its end.
     """
     tests = [test for file in side for test in burst_tests(file)]
-    if not tests:
+    ends = [(float(test.frames), math.inf if test.lossy is None else float(test.lossy)) for test in tests]
+    # Where no frame passes, the shortest burst is lost.
+    ends += [(0.0, float(burst_plan(file).step)) for file in side if file.passes_nothing]
+    if not ends:
         message = f"{side[0].path}: has no test that came to its end; give runs that have"
         raise UsageError(message)
-    return Sample(
-        least=tuple(float(test.frames) for test in tests),
-        most=tuple(math.inf if test.lossy is None else float(test.lossy) for test in tests),
-    )
+    return Sample(least=tuple(least for least, _ in ends), most=tuple(most for _, most in ends))
 
 
 def _text(found: Comparison, style: Style) -> str:

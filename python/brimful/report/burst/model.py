@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from brimful.records import Burst, BurstPlan, BurstTest, RunFile, Trial
+from brimful.records import NO_OVERFLOW, NONE_PASSES, Burst, BurstPlan, BurstTest, RunFile, Trial
 from brimful.records.stated import burst_plan, burst_tests
 from brimful.report import blocks, facts, ports, words
 from brimful.report.blocks import Card, Document, Figure, Sentence, Table
@@ -15,7 +15,6 @@ RECOMMENDED_TESTS = 50
 """RFC 2544 section 26.4."""
 
 RESULT_NAMES = ["average", "least", "most", "std. deviation", "implied buffer", "corrected buffer"]
-NO_RESULT = Sentence("There is no result: no test came to its end.")
 
 
 def build(file: RunFile) -> Document:
@@ -33,7 +32,7 @@ def build(file: RunFile) -> Document:
     """
     plan = burst_plan(file)
     result, tests = file.last(Burst), burst_tests(file)
-    shown = [NO_RESULT] if result is None else [bursts_tried(file), _result(file, plan, result), tests_table(file)]
+    shown = [no_burst(file)] if result is None else [bursts_tried(file), _result(file, plan, result), tests_table(file)]
     return Document(
         run=file.run,
         kind="Back-to-back frames",
@@ -59,12 +58,30 @@ def headline(file: RunFile) -> str:
     """Say the result in one line."""
     result = file.last(Burst)
     if result is None:
-        return "no result"
+        return why_no_burst(file)
     plan = burst_plan(file)
     least = "at least " if result.at_limit else ""
     buffer_s = result.corrected_buffer_s
     said = "" if buffer_s is None else f", corrected buffer time {least}{format_delay(buffer_s)}"
     return f"longest burst {least}{frames(result.mean)} frames at {format_load(plan.load)}{said}"
+
+
+def why_no_burst(file: RunFile) -> str:
+    """Say what stands for the longest burst where none was searched for."""
+    if file.passes_nothing:
+        return NONE_PASSES
+    return "no burst overflows a buffer" if overflows_nothing(file) else "no result"
+
+
+def overflows_nothing(file: RunFile) -> bool:
+    """Whether the device forwards at the rate of the bursts, so that any passes (RFC 9004 section 6.1)."""
+    return any(warning.code == NO_OVERFLOW for warning in file.warnings)
+
+
+def no_burst(file: RunFile) -> Sentence:
+    """Give it as a sentence."""
+    why = why_no_burst(file)
+    return Sentence(words.as_sentence("there is no result: no test came to its end" if why == "no result" else why))
 
 
 def bursts_tried(file: RunFile) -> Figure:

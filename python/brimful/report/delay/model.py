@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from brimful.records import Delay, DelayPlan, RunFile
+from brimful.records import NONE_PASSES, Delay, DelayPlan, RunFile
 from brimful.report import blocks, facts, words
 from brimful.report.blocks import Card, Document, Figure, Sentence, Table
 from brimful.report.delay import figures, numbers
@@ -29,8 +29,9 @@ def build(file: RunFile) -> Document:
     """
     plan = file.planned(file.run.delay)
     delays = sorted(file.delays, key=lambda result: (result.load, DIRECTIONS.index(result.direction)))
-    why = "No frame of this size passes" if file.passes_nothing else "There is no result: too few trials were made"
-    nothing = Sentence(f"{why}.")
+    nothing = Sentence(
+        words.as_sentence(NONE_PASSES if file.passes_nothing else "there is no result: too few trials were made")
+    )
     what = "Processing delay: through the device minus over the bare wire"
     if not plan.wire:
         what = "Delay through the device, the tester's own delay included"
@@ -56,7 +57,7 @@ def build(file: RunFile) -> Document:
 def line(file: RunFile) -> str:
     """Give the result of a run in one line."""
     if file.passes_nothing:
-        return "no frame of this size passes"
+        return NONE_PASSES
     unit = file.run.load_unit
     both = [delay for delay in file.delays if delay.direction == "all"]
     return ", ".join(f"{format_delay(delay.mean.value_s)} at {format_load(delay.load, unit)}" for delay in both)

@@ -11,14 +11,14 @@ from brimful.report import facts
 DIRECTIONS = ("all", "to", "from")
 _FOUR_DIGITS = 1e-2
 """Of a value: its second digit is the fourth of the value itself."""
-_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 
 
 def delay(seconds: float | None) -> str:
     """Write a delay with three digits that matter.
 
     >>> delay(3.5234e-6), delay(0.0), delay(-12.34e-9), delay(None), delay(0.0012)
-    ('3.52 µs', '0 ns', '-12.3 ns', '–', '1.20 ms')
+    ('3.52 us', '0 ns', '-12.3 ns', '–', '1.20 ms')
     """
     if seconds is None:
         return "–"
@@ -34,9 +34,9 @@ def mean(interval: DelayInterval) -> str:
     """Write a mean and half of its interval, whose second digit is the last of both.
 
     >>> mean(DelayInterval(3.5234e-6, 3.141e-6, 3.905e-6, 0.0, "paired", 10))
-    '3.52 ± 0.38 µs'
+    '3.52 ± 0.38 us'
     >>> mean(DelayInterval(3.5234e-6, None, None, 0.0, "paired", 1))
-    '3.52 µs ± unknown'
+    '3.52 us ± unknown'
     """
     if interval.low_s is None or interval.high_s is None:
         return f"{delay(interval.value_s)} ± unknown"
@@ -52,9 +52,9 @@ def median(interval: DelayInterval | None) -> str:
     The nearer end decides the digits: with a far one, those of the whole interval would say nothing of the median.
 
     >>> median(DelayInterval(3.5e-6, 3.14e-6, 4.2e-6, 0.0, "sign", 10)), median(None)
-    ('3.50 (3.14 … 4.20) µs', '–')
+    ('3.50 (3.14 … 4.20) us', '–')
     >>> median(DelayInterval(31.2e-6, 29.9e-6, 1.15e-3, 0.0, "sign", 10))
-    '31.2 µs (29.9 µs … 1.15 ms)'
+    '31.2 us (29.9 us … 1.15 ms)'
     """
     if interval is None or interval.low_s is None or interval.high_s is None:
         return "–"
@@ -72,7 +72,7 @@ def unit_of(times: Sequence[float]) -> tuple[float, str]:
     """Give the unit in which the largest time is at least 1, and its length in seconds.
 
     >>> unit_of([3e-6, 2e-9]), unit_of([0.0])
-    ((1e-06, 'µs'), (1e-09, 'ns'))
+    ((1e-06, 'us'), (1e-09, 'ns'))
     """
     largest = max(map(abs, times), default=0.0)
     return next((unit for unit in _UNITS if largest >= unit[0] * 0.9995), _UNITS[-1])

@@ -26,7 +26,7 @@ def draw_losses(file: RunFile, plan: LossPlan, found: Sequence[Loss], size: Size
     with figure_of(size, "losses", size.height_in * 0.85) as figure:
         axes = figure.subplots()
         typical = [100 * (one.ratio if one.typical is None else one.typical) for one in found]
-        axes.plot(loads, typical, "o-", color=colour, markersize=4.4, linewidth=1.2)
+        axes.plot(loads, typical, "o-", color=colour, markersize=4.4, linewidth=1.2, clip_on=False)
         for load, one in zip(loads, found, strict=True):
             if one.typical_low is not None and one.typical_high is not None and one.limit is not None:
                 ends = [100 * one.typical_low, 100 * one.typical_high]

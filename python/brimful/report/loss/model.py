@@ -57,8 +57,7 @@ def line(file: RunFile) -> str:
     found = losses(file)
     if not found:
         return "no result"
-    clean = greatest_without_loss(found)
-    without = "loss at every load" if clean is None else f"no loss up to {format_load(clean, file.run.load_unit)}"
+    without = f"no loss up to {lossless_up_to(found, file.run.load_unit)}"
     return f"{words.share(found[0].ratio)} lost at {format_load(found[0].load, file.run.load_unit)}, {without}"
 
 
@@ -82,6 +81,21 @@ def greatest_without_loss(found: list[Loss]) -> float | None:
     return clean
 
 
+def ends_with_loss(file: RunFile) -> bool:
+    """Whether the loads of a run ended before two in a row lost nothing, which section 26.3 of RFC 2544 asks for."""
+    return file.is_done() and any(one.lost for one in losses(file)[-2:])
+
+
+def lossless_up_to(found: list[Loss], unit: str) -> str:
+    """Write it; where there is none, below the least load that was measured it is not known.
+
+    >>> lossless_up_to([Loss(2.0, 1, 6, 1, 0.2), Loss(1.0, 1, 3, 1, 0.3)], "frames/s")
+    '< 1.000 pps'
+    """
+    clean = greatest_without_loss(found)
+    return f"< {format_load(found[-1].load, unit)}" if clean is None else format_load(clean, unit)
+
+
 def _lone(file: RunFile) -> list[str]:
     return [text] if (text := lone_losers(file)) else []
 
@@ -90,7 +104,7 @@ def _cards(file: RunFile, plan: LossPlan, found: list[Loss]) -> list[Card]:
     if not found:
         return []
     clean, unit = greatest_without_loss(found), file.run.load_unit
-    without = "no load" if clean is None else format_load(clean, unit)
+    without = lossless_up_to(found, unit)
     share = "" if clean is None else f"{words.share(clean / plan.reference)} of the greatest load"
     top = Card(
         name=f"lost at {format_load(found[0].load, unit)}",
@@ -152,7 +166,7 @@ def notes(file: RunFile) -> list[str]:
             "Loads go from the greatest downwards until trials at two loads, one after the other, lose nothing (RFC"
             " 2544 section 26.3); below that nothing was measured."
         )
-        if file.is_done() and any(one.lost for one in found[-2:]):
+        if ends_with_loss(file):
             said.append("The loads ended before two in a row lost nothing: a smaller --load-step has lower ones.")
     if plan.sweeps == 1:
         said.append("There is one trial a load: it shows no spread, so that no interval is stated. See --tests.")

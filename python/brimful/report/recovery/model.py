@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from brimful.records import Recovery, RecoveryPlan, RunFile
+from brimful.records import NONE_PASSES, Recovery, RecoveryPlan, RunFile
 from brimful.records.stated import recoveries, recovery_plan
 from brimful.report import blocks, facts, ports, words
 from brimful.report.blocks import Block, Card, Document, Sentence, Table
@@ -45,7 +45,7 @@ def build(file: RunFile) -> Document:
         kind="Recovery",
         title=f"{_TITLES.get(plan.of, plan.of)}: {blocks.device_name(file.run)}",
         outcome=blocks.outcome(file, "trial"),
-        cards=[Card(name=f"average of {words.count(len(found), 'round')}", value=average(found))],
+        cards=[Card(name=f"average of {words.count(len(found), 'round')}", value=average(found))] if found else [],
         blocks=[*results(file), *ports.blocks(file.trials, file.run.load_unit)],
         notes=notes(file),
         set_up=set_up(file, plan),
@@ -59,17 +59,15 @@ def build(file: RunFile) -> Document:
 def results(file: RunFile) -> list[Block]:
     """Give the average, and the time of each round."""
     found = recoveries(file)
-    shown: list[Block] = [Sentence(f"Average: {average(found)}")]
-    if found:
-        shown.append(
-            Table(
-                title="Rounds",
-                names=["round", "at least", "at most"],
-                rows=[[str(one.round + 1), format_delay(one.low_s), _most(one)] for one in found],
-                key="rounds",
-            )
-        )
-    return shown
+    if not found:
+        return [Sentence(words.as_sentence(NONE_PASSES if file.passes_nothing else "there is no result"))]
+    table = Table(
+        title="Rounds",
+        names=["round", "at least", "at most"],
+        rows=[[str(one.round + 1), format_delay(one.low_s), _most(one)] for one in found],
+        key="rounds",
+    )
+    return [Sentence(f"Average: {average(found)}"), table]
 
 
 def notes(file: RunFile) -> list[str]:
@@ -80,7 +78,12 @@ def notes(file: RunFile) -> list[str]:
 def line(file: RunFile) -> str:
     """Give the result of a run in one line."""
     of = "" if file.run.recovery is None else f" from {file.run.recovery.of}"
-    return f"recovery{of} {average(recoveries(file))}"
+    return NONE_PASSES if file.passes_nothing else f"recovery{of} {average(recoveries(file))}"
+
+
+def found(file: RunFile) -> str:
+    """Give the average of a run, or what stands for it."""
+    return NONE_PASSES if file.passes_nothing else average(recoveries(file))
 
 
 def average(found: list[Recovery]) -> str:

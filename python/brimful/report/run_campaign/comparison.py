@@ -54,7 +54,7 @@ def _by_size(side: Sequence[RunFile]) -> dict[str, list[RunFile]]:
     runs: dict[str, list[RunFile]] = {}
     for file in side:
         for member, run in model.runs_of(file):
-            if member.burst is not None:
+            if member.burst is not None or run.passes_nothing:
                 runs.setdefault(model.size_of(member), []).append(run)
     return runs
 

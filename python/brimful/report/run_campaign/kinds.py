@@ -47,18 +47,21 @@ def _burst_cells(file: RunFile) -> list[str]:
     plan, result = burst_plan(file), file.last(Burst)
     unit = file.run.load_unit
     throughput = _NOTHING if plan.throughput is None else format_load(plan.throughput, unit)
-    cells = [_NOTHING] * len(bursts.RESULT_NAMES) if result is None else bursts.result_cells(plan, result)
+    nothing = [bursts.why_no_burst(file), *[_NOTHING] * (len(bursts.RESULT_NAMES) - 1)]
+    cells = nothing if result is None else bursts.result_cells(plan, result)
     return [throughput, format_load(plan.load, unit), *cells]
 
 
 def _burst_value(file: RunFile) -> str:
     result = file.last(Burst)
-    return "" if result is None else f"{'≥ ' if result.at_limit else ''}{bursts.frames(result.mean)}"
+    if result is None:
+        return "" if (why := bursts.why_no_burst(file)) == "no result" else why
+    return f"{'≥ ' if result.at_limit else ''}{bursts.frames(result.mean)}"
 
 
 def _burst_section(file: RunFile) -> list[Block]:
     if file.last(Burst) is None:
-        return [bursts.NO_RESULT]
+        return [bursts.no_burst(file)]
     return [bursts.bursts_tried(file), bursts.tests_table(file)]
 
 
@@ -68,23 +71,19 @@ def _loss_cells(file: RunFile) -> list[str]:
     if not found:
         return [reference, *[_NOTHING] * 4]
     lost = words.share(found[0].ratio)
-    clean = loss.greatest_without_loss(found)
-    without = "no load" if clean is None else format_load(clean, unit)
+    without = loss.lossless_up_to(found, unit)
     return [reference, format_load(found[0].load, unit), lost, without, str(len(found))]
 
 
 def _loss_value(file: RunFile) -> str:
     found = losses(file)
-    if not found:
-        return ""
-    clean = loss.greatest_without_loss(found)
-    return "no load" if clean is None else format_load(clean, file.run.load_unit)
+    return loss.lossless_up_to(found, file.run.load_unit) if found else ""
 
 
 def _recovery_cells(file: RunFile) -> list[str]:
     plan, found, unit = recovery_plan(file), recoveries(file), file.run.load_unit
     throughput = _NOTHING if plan.throughput is None else format_load(plan.throughput, unit)
-    return [throughput, format_load(plan.load, unit), recovery.average(found), str(len(found))]
+    return [throughput, format_load(plan.load, unit), recovery.found(file), str(len(found))]
 
 
 KINDS = {
@@ -121,7 +120,7 @@ KINDS = {
         names=["throughput", "load", "average", "rounds"],
         cells=_recovery_cells,
         values="recovery",
-        value=lambda file: recovery.average(found) if (found := recoveries(file)) else "",
+        value=lambda file: recovery.found(file) if recoveries(file) or file.passes_nothing else "",
         section=recovery.results,
         set_up=lambda file: recovery.set_up(file, recovery_plan(file)),
         in_table=["Throughput", "Load", "Reduced to"],

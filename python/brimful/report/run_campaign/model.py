@@ -109,6 +109,7 @@ def _entry(file: RunFile, member: Member) -> dict[str, Any]:
         "end": member.end.reason,
         "text": member.end.text,
         "trials": member.end.trials,
+        "passes_nothing": run is not None and _as_file(file, member, run).passes_nothing,
         "result": member.burst,
         "losses": member.losses,
         "recoveries": member.recoveries,

@@ -12,8 +12,12 @@ from brimful.report.suite.values import FIGURES, names_of
 
 
 def suite(file: RunFile, checks: Sequence[Check]) -> Suite:
-    """Give the cases of a suite; a test that could not be made is an error, a check that is missed a failure."""
+    """Give the cases of a suite; a test that failed is an error, a check that is missed a failure.
+
+    A test that cannot be made, of this measurer or at a frame size that does not pass, is skipped.
+    """
     cases = [_made(result) for result in results_of(file)]
+    cases += [Case(name=f"{test} was made", skipped=why) for test, why in plan_of(file).not_done.items()]
     for check in checks:
         cases.append(Case(name=check.name, problem=None if check.is_met else check.found, said=check.found))
     end = file.ends[-1] if file.ends else None
@@ -28,5 +32,7 @@ def _made(result: Result) -> Case:
     name, is_done = f"{result.test} at {result.size} was made", result.reason == "done"
     if not is_done:
         return Case(name=name, problem=result.text or result.reason, is_error=True)
+    if result.file is None:
+        return Case(name=name, skipped=result.text)
     said = [f"{figure}: {FIGURES[figure].shown(FIGURES[figure].of(result))}" for figure in names_of(result.test)]
     return Case(name=name, said="; ".join(said))

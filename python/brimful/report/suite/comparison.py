@@ -79,10 +79,12 @@ def compare_runs(new: Sequence[RunFile], baseline: Sequence[RunFile], *, toleran
     if not pairs:
         message = f"{new[0].path}: no test has a figure on both sides; compare suites of the same tests and sizes"
         raise UsageError(message)
-    lost, only_new = _only_in(theirs, ours), _only_in(ours, theirs)
+    missing, only_new, stated = _only_in(theirs, ours), _only_in(ours, theirs), _stated(new)
+    lost = [name for name in missing if name not in stated]
+    only_old = [f"{name}: {stated[name]}" if name in stated else name for name in missing]
     return Compared(
         regressed=any(pair.comparison is not None and pair.comparison.verdict == REGRESSION for pair in pairs),
-        text=lambda style, columns: _text(pairs, only_new, lost, style, columns),
+        text=lambda style, columns: _text(pairs, only_new, only_old, style, columns),
         json=lambda: _json(pairs),
         outcomes=[
             Outcome(name=pair.name, comparison=pair.comparison, sentence=_sentence(pair))
@@ -112,6 +114,17 @@ def _by_test(side: Sequence[RunFile]) -> dict[Key, list[Result]]:
     return found
 
 
+def _stated(side: Sequence[RunFile]) -> dict[str, str]:
+    """Give why tests that were done have no value of a figure, where there can be none, by its name and size."""
+    found = {}
+    for result in (result for file in side for result in results_of(file) if result.reason == "done"):
+        for name in names_of(result.test):
+            figure = FIGURES[name].of(result)
+            if figure.value is None and (result.file is None or figure.is_least):
+                found[f"{name} at {result.size}"] = figure.why
+    return found
+
+
 def _only_in(one: Mapping[Key, object], other: Mapping[Key, object]) -> list[str]:
     """Name the figures that one side alone has; of a test that the other has not, the first stands for all."""
     missing = [(name, size) for name, size in one if (name, size) not in other]
@@ -120,7 +133,10 @@ def _only_in(one: Mapping[Key, object], other: Mapping[Key, object]) -> list[str
 
 def _pair(key: Key, ours: Sequence[Result], theirs: Sequence[Result], tolerance: float | None) -> Pair:
     test, size = key
-    sample = _SAMPLES.get(test)
+    sample, new, old = _SAMPLES.get(test), _mean(test, ours), _mean(test, theirs)
+    if FIGURES[test].kind.need is AT_LEAST and not new and not old:
+        # Nothing passes on either side: there is no ratio.
+        sample = None
     if test in _COUNTS and tolerance is None:
         # One more that fails is worse, whatever the spread of other figures.
         tolerance = DEFAULT_TOLERANCE
@@ -128,8 +144,8 @@ def _pair(key: Key, ours: Sequence[Result], theirs: Sequence[Result], tolerance:
     return Pair(
         test=test,
         size=size,
-        new=_mean(test, ours),
-        baseline=_mean(test, theirs),
+        new=new,
+        baseline=old,
         comparison=None if sample is None else compare(sample(test, ours), sample(test, theirs), tolerance=tolerance),
     )
 
@@ -232,7 +248,7 @@ def _signed(change: float) -> str:
     return f"{percent:+.1f} %" if percent else "0.0 %"
 
 
-def _text(pairs: Sequence[Pair], only_new: list[str], lost: list[str], style: Style, columns: int) -> str:
+def _text(pairs: Sequence[Pair], only_new: list[str], only_old: list[str], style: Style, columns: int) -> str:
     rows = [["figure", "size", "new", "baseline", "change", "interval", "verdict"]]
     rows += [[pair.test, pair.size, *_cells(pair)] for pair in pairs]
     judged = [pair.comparison.verdict for pair in pairs if pair.comparison is not None]
@@ -243,7 +259,7 @@ def _text(pairs: Sequence[Pair], only_new: list[str], lost: list[str], style: St
         "Intervals are of 95 % where a side has several values, else of what lies between the bounds.",
         style(f"verdict: {worse} of {len(judged)} figures that are judged got worse", "title"),
     ]
-    only = [bullets("Only in the new ones", only_new, style), bullets("Only in the baseline", lost, style)]
+    only = [bullets("Only in the new ones", only_new, style), bullets("Only in the baseline", only_old, style)]
     return "\n".join([*lines, *(block for block in only if block)]) + "\n"
 
 

@@ -43,6 +43,12 @@ class Shares:
         """Whether the senders sent less than they intended."""
         return self._trial is not None and self._trial.sum_to(None, "unsent") > 0
 
+    @property
+    def is_silent(self) -> bool:
+        """Whether all frames were lost, as where the device drops those of this size."""
+        shares = [*self.free, *self.congested]
+        return bool(shares) and min(shares) == 1
+
     def _lost(self, place: int) -> list[float]:
         """Give the share of the frames to a port of each group; nothing of one to which nothing was sent."""
         trial = self._trial
@@ -61,11 +67,16 @@ class Verdict(msgspec.Struct, frozen=True):
     """What it takes to know more."""
 
 
+_SILENT = Verdict(None, "nothing arrived")
+
+
 def blocking(result: Result) -> Verdict:
     """Say whether frames to C are lost because D is congested: head of line blocking."""
     alone, found, by_two = _shares(result, CONTROL), _shares(result, CONGESTION), _shares(result, BY_TWO)
     if alone is None or found is None or not found.free:
         return Verdict(None, "unknown", "it takes the tests control and congestion")
+    if alone.is_silent:
+        return _SILENT
     if any([*alone.free, *alone.congested]):
         return Verdict(None, "input limit", "frames of A are lost with no port congested, too")
     if any(found.free) or (by_two is not None and any(by_two.free)):
@@ -82,8 +93,11 @@ def blocking(result: Result) -> Verdict:
 def back_pressure(result: Result) -> Verdict:
     """Say whether D loses nothing because its senders are held."""
     found = _shares(result, CONGESTION)
+    alone = _shares(result, CONTROL)
     if found is None or not found.congested:
         return Verdict(None, "unknown")
+    if alone is not None and alone.is_silent:
+        return _SILENT
     if any(found.congested):
         return Verdict(False, "no")
     return Verdict(True, "yes, senders were held") if found.is_held else Verdict(None, "D was not congested")

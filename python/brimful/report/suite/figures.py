@@ -47,6 +47,7 @@ def draw_throughputs(
             color=palette.goal_colour(0),
             markersize=4.6,
             label="measured",
+            clip_on=False,
         )
         axes.set_xticks(list(places), list(sizes))
         axes.set_ylim(bottom=0)
@@ -77,6 +78,7 @@ def draw_curves(curves: Sequence[tuple[str, float, Sequence[Loss]]], size: Size 
                 markersize=4.2,
                 linewidth=1.2,
                 label=name,
+                clip_on=False,
             )
         axes.set_xlim(0, 102)
         axes.set_ylim(0, 100)

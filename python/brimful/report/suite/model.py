@@ -8,13 +8,13 @@ from typing import Any
 
 import msgspec
 
-from brimful.records import Burst, RunFile, SuitePlan, SwitchingResult
+from brimful.records import NONE_PASSES, Burst, RunFile, SuitePlan, SwitchingResult
 from brimful.records.stated import burst_plan, losses, recoveries, recovery_plan
 from brimful.report import blocks, facts, words
 from brimful.report.blocks import Block, Card, Document, Figure, Sentence, Table
 from brimful.report.burst import model as bursts
 from brimful.report.delay import numbers
-from brimful.report.loss.model import greatest_without_loss
+from brimful.report.loss.model import lossless_up_to
 from brimful.report.recovery import model as recovery
 from brimful.report.suite import figures
 from brimful.report.suite.congestion import BY_TWO, CONGESTION, CONTROL, congestion_table
@@ -62,6 +62,7 @@ def build(file: RunFile) -> Document:
     plan, results = plan_of(file), results_of(file)
     shown: list[Block] = [sections_table(file, plan, results)]
     shown += [block for test in plan.tests for block in _blocks(test, results)]
+    shown += [Sentence(f"{_TITLES.get(test, test)}: not done: {why}.") for test, why in plan.not_done.items()]
     if any(result.test in MODIFIED for result in results):
         shown.append(_modified(results))
     if not results:
@@ -77,6 +78,7 @@ def build(file: RunFile) -> Document:
         set_up=_set_up(file, plan, results),
         warnings=warnings_of(results),
         machine=_machine(results),
+        groups=_groups(file, results),
         data={"plan": plan, "tests": [_entry(file, result) for result in results]},
     )
 
@@ -171,7 +173,7 @@ def _throughput_row(file: RunFile) -> list[str]:
         _NONE if theory is None else format_load(theory, unit),
         format_load(most, unit),
         words.share(load / most) if load is not None and most else _NONE,
-        "frames of this size do not pass" if file.passes_nothing else remark,
+        NONE_PASSES if file.passes_nothing else remark,
     ]
 
 
@@ -189,11 +191,11 @@ def _loss_row(file: RunFile) -> list[str]:
     found = losses(file)
     if not found:
         return []
-    clean, unit = greatest_without_loss(found), file.run.load_unit
+    unit = file.run.load_unit
     return [
         format_load(found[0].load, unit),
         words.share(found[0].ratio),
-        "no load" if clean is None else format_load(clean, unit),
+        lossless_up_to(found, unit),
         str(len(found)),
     ]
 
@@ -201,7 +203,7 @@ def _loss_row(file: RunFile) -> list[str]:
 def _burst_row(file: RunFile) -> list[str]:
     found = file.latest(Burst)
     if not found:
-        return []
+        return [bursts.why_no_burst(file), *[_NONE] * 4] if file.is_done() else []
     average, least, most, deviation, _, corrected = bursts.result_cells(burst_plan(file), found[0])
     return [average, least, most, deviation, corrected]
 
@@ -274,6 +276,7 @@ def _outcome(file: RunFile, plan: SuitePlan, results: Sequence[Result]) -> str:
     planned = len(plan.sizes) * (len(plan.tests) - len(plan.once)) + len(plan.once)
     failed = sum(result.reason == "measurement-failed" for result in results)
     said = f"{len(results)} of {words.count(planned, 'test')} ended" + (f", {failed} failed" if failed else "")
+    said += f"; not done: {', '.join(plan.not_done)}" if plan.not_done else ""
     how = words.CLOCK_WORDS.get(file.ends[-1].reason, "ended") if file.ends else "has not ended"
     return f"{said}; the suite {how}."
 
@@ -319,9 +322,50 @@ def _set_up(file: RunFile, plan: SuitePlan, results: Sequence[Result]) -> list[t
         ("Tests", ", ".join(plan.tests)),
         ("Loads are", file.run.load_scope),
         *_ports(file, plan),
+        *_by_size(results),
         ("Protocol", facts.protocol(file.run) or "unknown"),
         *blocks.place_and_time(file.run),
     ]
+
+
+def _groups(file: RunFile, results: Sequence[Result]) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Give what the record says of the set-up, but for facts of the first size that others have not."""
+    traffic, device = (
+        {name: value for name, value in known.items() if name not in _varying(results, of)}
+        for of, known in (("traffic", file.run.traffic), ("device", file.run.device))
+    )
+    run = msgspec.structs.replace(file.run, traffic=traffic, device=device)
+    return facts.set_up(run, facts.device(run, []))
+
+
+_SHORT = {"mtu": "MTU"}
+
+
+def _by_size(results: Sequence[Result]) -> list[tuple[str, str]]:
+    """Give the facts in which the sizes differ."""
+    varying = {**_varying(results, "device"), **_varying(results, "traffic")}
+    return [
+        (
+            _SHORT.get(name, name.replace("_", " ").capitalize()),
+            "; ".join(f"{size}: {facts.text(value)}" for size, value in values.items()),
+        )
+        for name, values in varying.items()
+    ]
+
+
+def _varying(results: Sequence[Result], of: str) -> dict[str, dict[str, Any]]:
+    """Give the facts of device or traffic in which sizes differ, each by size: as the first test of a size has them."""
+    runs = {result.size: result.file.run for result in reversed(results) if result.file is not None}
+    known = {size: getattr(run, of) for size, run in reversed(runs.items())}
+    names = dict.fromkeys(name for one in known.values() for name in one)
+    values = {name: {size: one.get(name) for size, one in known.items()} for name in names}
+    return {
+        name: found
+        for name, found in values.items()
+        if len({str(value) for value in found.values()}) > 1
+        and name not in facts.FRAME_SIZE_KEYS
+        and all(isinstance(value, str | int | float) for value in found.values())
+    }
 
 
 def _ports(file: RunFile, plan: SuitePlan) -> list[tuple[str, str]]:

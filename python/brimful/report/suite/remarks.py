@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from brimful.records import RunFile
 from brimful.report import words
 from brimful.report.lone_ports import lone_losers
+from brimful.report.loss.model import ends_with_loss
 from brimful.report.suite.congestion import BY_TWO, CONGESTION, CONTROL
 from brimful.report.suite.results import Result
 
@@ -40,6 +41,12 @@ def _warnings(results: Sequence[Result]) -> list[str]:
     spoiled = [f"{at} ({_spoiled(file)})" for at, file, _ in found.pop("invalid-trials", [])]
     lines = [f"{at}: {text}" for warnings in found.values() for at, _, text in warnings]
     lines += _disorder(results)
+    cut = [f"{result.test} at {result.size}" for result in results if result.test == "loss" and _is_cut(result)]
+    if cut:
+        lines.append(
+            f"{', '.join(cut)}: the loads ended before two in a row lost nothing (section 26.3): the device takes less"
+            " than a fifth of 100 %; a lower --max-load has finer steps"
+        )
     for result in results:
         # Which ports lose is the question of the tests of congestion.
         if result.file is not None and result.test not in (CONTROL, CONGESTION, BY_TWO):
@@ -52,6 +59,13 @@ def _warnings(results: Sequence[Result]) -> list[str]:
     if spoiled:
         lines.append(f"trials that were invalid were not counted: {', '.join(spoiled)}")
     return lines
+
+
+def _is_cut(result: Result) -> bool:
+    """Whether loads of the loss rate ended too early, at a size that passes."""
+    throughput = result.beside.get("throughput")
+    passes = throughput is None or not throughput.passes_nothing
+    return result.file is not None and passes and ends_with_loss(result.file)
 
 
 def _disorder(results: Sequence[Result]) -> list[str]:

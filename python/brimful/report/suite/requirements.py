@@ -14,7 +14,7 @@ import msgspec
 
 from brimful.errors import UsageError, did_you_mean
 from brimful.records import RunFile, SuitePlan
-from brimful.report.suite.results import Result, plan_of, results_of
+from brimful.report.suite.results import Result, plan_of, results_of, why_absent
 from brimful.report.suite.values import FIGURES, Found, test_of
 
 ALL = "all"
@@ -42,12 +42,13 @@ class Requirements(msgspec.Struct, frozen=True):
 
     def checks(self, file: RunFile) -> list[Check]:
         """Hold them against a suite; what was not found is not met."""
+        plan = plan_of(file)
         results = {(result.test, result.size): result for result in results_of(file)}
         return [
-            _check(name, size, text, results.get((test, size)))
+            _check(name, size, text, results.get((test, size)), why_absent(plan, test, size))
             for name, values in self.values.items()
             for test in [test_of(name)]
-            for size, text in _of_sizes(values, plan_of(file).sizes_of(test))
+            for size, text in _of_sizes(values, plan.sizes_of(test))
         ]
 
     def unmeasured(self, plan: SuitePlan) -> list[str]:
@@ -55,6 +56,9 @@ class Requirements(msgspec.Struct, frozen=True):
         found = []
         for name, values in self.values.items():
             test = test_of(name)
+            if test in plan.not_done:
+                found.append(f"{name} is {why_absent(plan, test, ALL)}")
+                continue
             sizes = [*plan.sizes_of(test), ALL] if test in plan.tests else []
             found += [
                 f"{name} at {size} is not measured in this suite{did_you_mean(size, sizes)}"
@@ -127,10 +131,10 @@ def _of_sizes(values: Mapping[str, str], sizes: list[str]) -> list[tuple[str, st
     return list(wanted.items())
 
 
-def _check(name: str, size: str, text: str, result: Result | None) -> Check:
+def _check(name: str, size: str, text: str, result: Result | None, absent: str) -> Check:
     figure = FIGURES[name]
     need, limit = figure.kind.need, figure.kind.read(text)
-    found = Found() if result is None else figure.of(result)
+    found = Found(why=absent) if result is None else figure.of(result)
     said = figure.shown(found) if found.value is None else f"found {figure.shown(found)}"
     is_met = figure.holds(found, need.holds, limit)
     return Check(name, size, f"{need.words} {figure.kind.show(limit)}", said, is_met=is_met)

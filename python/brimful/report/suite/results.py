@@ -54,6 +54,14 @@ def results_of(file: RunFile) -> list[Result]:
     return results
 
 
+def why_absent(plan: SuitePlan, test: str, size: str) -> str:
+    """Say why a suite that ended has no figure of a test at a size."""
+    if test in plan.not_done:
+        return f"not done: {plan.not_done[test]}"
+    is_planned = test in plan.tests and size in plan.sizes_of(test)
+    return "not found" if is_planned else "not measured in this suite"
+
+
 def plan_of(file: RunFile) -> SuitePlan:
     """Give what a suite set out to measure; nothing where the record does not say."""
     return file.run.suite or SuitePlan("a suite", [], [])

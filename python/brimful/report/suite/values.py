@@ -14,6 +14,7 @@ from brimful import units
 from brimful.errors import UsageError
 from brimful.records import Burst, Delay, RunFile, SwitchingResult, Trial
 from brimful.records.stated import losses, recoveries
+from brimful.report.burst.model import overflows_nothing, why_no_burst
 from brimful.report.loss.model import greatest_without_loss
 from brimful.report.suite import congestion, forwarding
 from brimful.report.suite.results import Result
@@ -49,7 +50,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     value: float | None = None
     """In SI units; verdicts are 1 for yes and 0 for no; null where nothing can be said."""
     is_least: bool = False
-    """Whether more is possible."""
+    """Whether more is possible: with no value, any that is."""
     why: str = "not found"
     """Why there is no value."""
 
@@ -64,7 +65,9 @@ class Figure(msgspec.Struct, frozen=True):
         """Give what a test found of it."""
         if result.file is None:
             return Found(why=result.text or Found().why)
-        return self.find(result)
+        found = self.find(result)
+        is_unexplained = found.value is None and found == Found()
+        return Found(why=result.text) if is_unexplained and result.text else found
 
     def shown(self, found: Found) -> str:
         """Write it, or why there is none."""
@@ -74,8 +77,10 @@ class Figure(msgspec.Struct, frozen=True):
 
     def holds(self, found: Found, compare: Callable[[float, float], bool], limit: float) -> bool:
         """Say whether a condition on it is met; what may be more than it is, is not at most a limit."""
-        if found.value is None or (found.is_least and compare in (operator.le, operator.lt)):
+        if found.is_least and compare in (operator.le, operator.lt):
             return False
+        if found.value is None:
+            return found.is_least
         return compare(found.value, limit)
 
 
@@ -122,7 +127,9 @@ def _kept(result: Result) -> Found:
     """Give the share that a modifier leaves of the plain throughput."""
     plain = result.beside.get("throughput")
     before, value = None if plain is None else throughput_of(plain), main_value(result)
-    return Found(value=value / before if value is not None and before else None)
+    if not before:
+        return Found(why="there is no plain throughput to compare with")
+    return Found(value=None if value is None else value / before)
 
 
 def _latency(read: Callable[[Delay], float | None]) -> Callable[[Result], Found]:
@@ -146,8 +153,12 @@ def _lossless(file: RunFile) -> float | None:
 
 def _burst(read: Callable[[Burst], float | None]) -> Callable[[Result], Found]:
     def find(result: Result) -> Found:
-        found = [] if result.file is None else result.file.latest(Burst)
-        return Found(value=read(found[0]), is_least=found[0].at_limit > 0) if found else Found()
+        if result.file is None:
+            return Found()
+        found = result.file.latest(Burst)
+        if not found:
+            return Found(why=why_no_burst(result.file), is_least=overflows_nothing(result.file))
+        return Found(value=read(found[0]), is_least=found[0].at_limit > 0)
 
     return find
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from brimful.records import NONE_PASSES
 from brimful.report import blocks, facts, words
 from brimful.report.blocks import Card, Document, Figure
 from brimful.report.throughput import figures, model, tables
@@ -64,6 +65,8 @@ def build(file: RunFile) -> Document:
 
 def line(file: RunFile) -> str:
     """Give the result of a search in one line."""
+    if file.passes_nothing:
+        return NONE_PASSES
     found = {result.goal: result for result in file.goal_results}
     unit = file.run.load_unit
     results = [

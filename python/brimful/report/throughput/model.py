@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from brimful.errors import one_line
-from brimful.records import SPECIFICATION, Bound, Goal, GoalResult, Machine, Run, RunFile, Sums
+from brimful.records import NONE_PASSES, SPECIFICATION, Bound, Goal, GoalResult, Machine, Run, RunFile, Sums
 from brimful.report import facts, ports, words
 from brimful.report.blocks import Block
 from brimful.report.throughput.trials import Pause, TrialStatistics, TrialView, total, view_trials
@@ -198,6 +198,8 @@ def _outcome(file: RunFile) -> str:
         parts.append(f"It was resumed {words.count(len(file.ends) - 1, 'time')}.")
     if last.text:
         parts.append(words.as_sentence(last.text))
+    if file.passes_nothing:
+        parts.append(words.as_sentence(NONE_PASSES))
     return " ".join(parts)
 
 

@@ -326,12 +326,12 @@ def test_resuming_another_search_is_refused(tmp_path):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full to stand for a full disk")
-def test_a_full_disk_is_one_line(tmp_path):
+@pytest.mark.parametrize("command", [("search", "-m", SIM, "--quiet", "--json"), ("--version",)])
+def test_a_full_disk_is_one_line(tmp_path, command):
     with pytest.raises(RecordError, match="No space left on device"), RecordWriter(Path("/dev/full")) as writer:
         writer.write(End(reason="done", trials=0, search_s=0.0))
     with Path("/dev/full").open("w") as full:
-        command = [*BRIMFUL, "search", "-m", SIM, "--quiet", "--json"]
-        finished = subprocess.run(command, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True)
+        finished = subprocess.run([*BRIMFUL, *command], cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True)
     assert finished.returncode == 3
     assert "cannot write the output: No space left" in finished.stderr
     assert len(finished.stderr.splitlines()) == 1

@@ -6,7 +6,6 @@ usage: deb.py DIRECTORY
 from __future__ import annotations
 
 import email
-import gzip
 import os
 import re
 import shutil
@@ -16,6 +15,7 @@ import tempfile
 import textwrap
 import tomllib
 import zipfile
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -98,6 +98,11 @@ def write(path: Path, content: bytes | str) -> None:
     path.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
+def compressed(content: bytes) -> bytes:
+    """Compress a file with gzip; Python's own module has had another header since 3.13."""
+    return zlib.compress(content, 9, 31)
+
+
 def add_manual(tree: Path, version: str) -> None:
     """Write the manual pages of all commands, compressed as Debian has them."""
     directory = tree / "usr/share/man/man1"
@@ -111,7 +116,7 @@ def add_manual(tree: Path, version: str) -> None:
     with (directory / "brimful-tester.1").open("a") as command:
         command.write(".SH SEE ALSO\n\\fBbrimful\\-tester\\-check\\fR(1), of the command \\fBbrimful tester\\fR\n")
     for page in sorted(directory.iterdir()):
-        write(page.with_name(f"{page.name}.gz"), gzip.compress(page.read_bytes(), mtime=0))
+        write(page.with_name(f"{page.name}.gz"), compressed(page.read_bytes()))
         page.unlink()
 
 
@@ -138,7 +143,7 @@ def add_shared(tree: Path, version: str) -> None:
         "# Copy to /etc/systemd/system, and switch.toml to /etc/brimful.", "# Write /etc/brimful/switch.toml."
     )
     write(tree / "usr/lib/systemd/system/brimful-switchd.service", unit)
-    write(tree / DOCUMENTS / "changelog.gz", gzip.compress(debian_changelog(version).encode(), mtime=0))
+    write(tree / DOCUMENTS / "changelog.gz", compressed(debian_changelog(version).encode()))
     write(tree / DOCUMENTS / "examples/switch.toml", (ROOT / "examples/switch/switch.toml").read_bytes())
 
 
@@ -147,7 +152,7 @@ def add_licences(tree: Path, version: str, machine: str) -> None:
     crates = bundled.crates(machine)
     components = [*crates, bundled.vendored(), *bundled.python_components(tree / LIBRARY)]
     texts = f"{DOCUMENTS}/crates-licences.gz"
-    write(tree / texts, gzip.compress(bundled.licence_texts(crates).encode(), mtime=0))
+    write(tree / texts, compressed(bundled.licence_texts(crates).encode()))
     write(tree / DOCUMENTS / "copyright", bundled.copyright_notes(version, components, f"/{texts}"))
     write(tree / DOCUMENTS / "brimful.cdx.json", bundled.bill_of_materials(version, components))
 

@@ -91,6 +91,15 @@ def test_a_measurer_that_knows_no_build_is_refused(tmp_path):
     assert "nothing says how to get at a build" in refused.stderr
 
 
+def test_a_user_without_a_home_directory_is_told_what_to_give(repository, tmp_path):
+    (tmp_path / "sitecustomize.py").write_text("import os, pwd; del os.environ['HOME']; pwd.getpwuid = {}.__getitem__")
+    ends = ("--git", repository[0], "--good", "HEAD~8", "--bad", "HEAD")
+    environment = {"PYTHONPATH": str(tmp_path), "XDG_CACHE_HOME": ""}
+    refused = brimful("bisect", "-m", BY_COMMIT, *ends, cwd=tmp_path, environment=environment, check=2)
+    assert refused.stderr.startswith("brimful: error: this user has no home directory for the builds: give --work, or ")
+    assert refused.stderr.count("\n") == 1
+
+
 def command(pattern):
     """Give the command of the page that matches, as words after `brimful`."""
     lines = [line for text in blocks(PAGE, "") for line in text.replace("\\\n", " ").splitlines()]

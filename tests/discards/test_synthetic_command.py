@@ -3,6 +3,7 @@
 import json
 
 import pyarrow.parquet as pq
+import pytest
 from support import brimful
 
 TINY = ["--site", "dfw0[12]", "--first-day", "2018-02-01", "--last-day", "2018-02-01", "--tests", "0.02"]
@@ -68,3 +69,10 @@ def test_a_world_may_have_no_tests(tmp_path):
     shown = synth(tmp_path, "world", *TINY, "--tests", "0", "--render", "store", "--render", "v2")
     assert " 0 tests" in shown.stdout
     assert pq.read_table(tmp_path / "world" / "truth" / "tests.parquet").num_rows == 0
+
+
+@pytest.mark.parametrize("command", [("synth", "world"), ("ingest", "x", "--store", "s"), ("report", "--store", "s")])
+def test_without_its_extra_a_command_says_what_to_install(tmp_path, command):
+    (tmp_path / "sitecustomize.py").write_text("import sys; sys.modules['pyarrow'] = None\n")
+    done = brimful("discards", *command, cwd=tmp_path, environment={"PYTHONPATH": str(tmp_path)}, check=2)
+    assert done.stderr == "brimful: error: discards need pyarrow; install it with: pip install 'brimful[discards]'\n"

@@ -77,6 +77,8 @@ def test_a_merged_file_reads_back_as_it_was_made(tmp_path):
     paths = [source(tmp_path, "a.json", [20.0, 60.0, 100.0]), source(tmp_path, "b.json", base=results.model(rbps=7))]
     before = [path.read_bytes() for path in paths]
     done = brimful("iocost", "merge", *paths, "-o", "m.json.gz", "--json", cwd=tmp_path, check=0)
+    # Whatever Python compresses it.
+    assert (tmp_path / "m.json.gz").read_bytes()[:10] == bytes.fromhex("1f8b0800000000000203")
     merged = json.loads(done.stdout)
     again = json.loads(brimful("iocost", "tune", "m.json.gz", "--json", cwd=tmp_path, check=0).stdout)
     assert {name: one["model"] for name, one in merged["solutions"].items()} == {

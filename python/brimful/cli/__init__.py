@@ -93,15 +93,21 @@ def main() -> None:
         click.echo("brimful: interrupted", err=True)
         code = 130
     except ReaderGoneError:
-        # The reader of our output is gone; a second failure at interpreter exit would be noise.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         code = 141
     except OSError as error:
+        if not error.filename:
+            _drop_output()
         no_room = "cannot write the output: " if error.errno == errno.ENOSPC else ""
         place = f"{error.filename}: " if error.filename else no_room
         click.echo(f"brimful: error: {place}{error.strerror or error}", err=True)
         code = 3
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _drop_output() -> None:
+    """Keep what cannot be written from failing again at the end of the interpreter, which would be noise."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _one_line(error: click.ClickException) -> str:

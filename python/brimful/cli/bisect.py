@@ -187,8 +187,7 @@ def _bench(request: BisectionRequest, options: dict[str, Any]) -> BuildBench:
 
     worktrees = None
     if request.git is not None:
-        cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "brimful"
-        base = options["work"] or cache
+        base = options["work"] or _cache()
         worktrees = Worktrees(Path(request.git), base / f"bisect-{request.fingerprint()}")
     return BuildBench(
         request.versions,
@@ -198,6 +197,14 @@ def _bench(request: BisectionRequest, options: dict[str, Any]) -> BuildBench:
         limit_s=options["prepare_limit"],
         worktrees=worktrees,
     )
+
+
+def _cache() -> Path:
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "brimful"
+    except RuntimeError as error:
+        message = "this user has no home directory for the builds: give --work, or set XDG_CACHE_HOME"
+        raise UsageError(message) from error
 
 
 def _line(run: Run, state: BisectionProgress) -> str:

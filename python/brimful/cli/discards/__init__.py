@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from brimful.cli.lazy import LazyGroup
+from brimful.errors import UsageError
 
 _COMMANDS = {
     "ingest": ("brimful.cli.discards.ingest:ingest", "Put telemetry of switches into a store."),
@@ -15,7 +16,21 @@ _COMMANDS = {
 }
 
 
-@click.group(cls=LazyGroup, places=_COMMANDS)
+class _OptionalGroup(LazyGroup):
+    """Says what is to be installed where the extra is not; help needs none of it."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Call a command."""
+        try:
+            return super().invoke(ctx)
+        except ModuleNotFoundError as error:
+            if str(error.name).startswith("brimful"):
+                raise
+            message = f"discards need {error.name}; install it with: pip install 'brimful[discards]'"
+            raise UsageError(message) from error
+
+
+@click.group(cls=_OptionalGroup, places=_COMMANDS)
 def discards() -> None:
     """Show what switches dropped, and which speed tests were affected.
 

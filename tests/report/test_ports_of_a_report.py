@@ -98,15 +98,27 @@ def test_what_other_testers_call_ports_is_left_alone(value):
     assert shown([trial(1, 1000.0)]) == []
 
 
+def there_and_back(lost):
+    return [{"from": "ta", "to": "tb", "sent": 1000, "lost": lost}, {"from": "tb", "to": "ta", "sent": 1000, "lost": 0}]
+
+
 def test_a_port_that_loses_more_than_the_goal_of_all_is_named():
     goal = SearchGoal(loss_ratio=0.005).record("pdr")
-    trials = [trial(1, 1000.0, 20, **said(1, 20)), trial(2, 2000.0, 500, **said(1, 500))]
+    trials = [trial(seq, 1000.0 * seq, lost, directions=there_and_back(lost)) for seq, lost in ((1, 8), (2, 500))]
     assert ports.beyond(goal, 1000.0, trials) == [
-        "goal pdr: 1.00 % of the frames to tb were lost at its load, more than the goal's 0.50 %, which is of all"
+        "goal pdr: 0.80 % of the frames to tb were lost at its load, more than the goal's 0.50 %, which is of all"
         " ports together"
     ]
-    assert ports.beyond(goal, 1000.0, [trial(1, 1000.0, 8, **said(1, 8))]) == []
+    assert ports.beyond(goal, 1000.0, [trial(1, 1000.0, 5, directions=there_and_back(5))]) == []
     assert ports.beyond(goal, 500.0, trials) == []
+
+
+def test_what_all_ports_lost_together_is_no_matter_of_ports():
+    lossless, pdr = SearchGoal(loss_ratio=0.0).record("ndr"), SearchGoal(loss_ratio=0.005).record("pdr")
+    # An exceed ratio permits the second trial.
+    trials = [trial(1, 1000.0), trial(2, 1000.0, 20, directions=there_and_back(20))]
+    assert ports.beyond(lossless, 1000.0, trials) == []
+    assert ports.beyond(pdr, 1000.0, trials) == []
 
 
 @given(some.data(), some.integers(2, 16))
@@ -120,7 +132,9 @@ def test_it_is_named_at_any_place_among_any_number_of_ports(data, number):
         if one != other
     ]
     goal = SearchGoal(loss_ratio=0.005).record("pdr")
-    (text,) = ports.beyond(goal, 1000.0, [trial(1, 1000.0, 60, directions=ways)])
+    lost, sent = (sum(way[key] for way in ways) for key in ("lost", "sent"))
+    found = Trial(seq=1, load=1000.0, duration_s=1.0, intended=sent, sent=sent, lost=lost, directions=ways)
+    (text,) = ports.beyond(goal, 1000.0, [found])
     assert text.startswith(f"goal pdr: 0.60 % of the frames to {losing} were lost")
 
 

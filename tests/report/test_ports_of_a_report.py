@@ -5,6 +5,7 @@ from brimful.records import Trial
 from brimful.report import ports
 from brimful.report.lines import lines_of
 from brimful.report.styles import plain
+from brimful.report.throughput.trials import meeting
 from brimful.throughput.goals import SearchGoal
 from hypothesis import given
 from hypothesis import strategies as some
@@ -98,6 +99,10 @@ def test_what_other_testers_call_ports_is_left_alone(value):
     assert shown([trial(1, 1000.0)]) == []
 
 
+def beyond(goal, load, trials):
+    return ports.beyond(goal, load, meeting(trials, goal))
+
+
 def there_and_back(lost):
     return [{"from": "ta", "to": "tb", "sent": 1000, "lost": lost}, {"from": "tb", "to": "ta", "sent": 1000, "lost": 0}]
 
@@ -105,20 +110,20 @@ def there_and_back(lost):
 def test_a_port_that_loses_more_than_the_goal_of_all_is_named():
     goal = SearchGoal(loss_ratio=0.005).record("pdr")
     trials = [trial(seq, 1000.0 * seq, lost, directions=there_and_back(lost)) for seq, lost in ((1, 8), (2, 500))]
-    assert ports.beyond(goal, 1000.0, trials) == [
+    assert beyond(goal, 1000.0, trials) == [
         "goal pdr: 0.80 % of the frames to tb were lost at its load, more than the goal's 0.50 %, which is of all"
         " ports together"
     ]
-    assert ports.beyond(goal, 1000.0, [trial(1, 1000.0, 5, directions=there_and_back(5))]) == []
-    assert ports.beyond(goal, 500.0, trials) == []
+    assert beyond(goal, 1000.0, [trial(1, 1000.0, 5, directions=there_and_back(5))]) == []
+    assert beyond(goal, 500.0, trials) == []
 
 
 def test_what_all_ports_lost_together_is_no_matter_of_ports():
     lossless, pdr = SearchGoal(loss_ratio=0.0).record("ndr"), SearchGoal(loss_ratio=0.005).record("pdr")
     # An exceed ratio permits the second trial.
     trials = [trial(1, 1000.0), trial(2, 1000.0, 20, directions=there_and_back(20))]
-    assert ports.beyond(lossless, 1000.0, trials) == []
-    assert ports.beyond(pdr, 1000.0, trials) == []
+    assert beyond(lossless, 1000.0, trials) == []
+    assert beyond(pdr, 1000.0, trials) == []
 
 
 @given(some.data(), some.integers(2, 16))
@@ -134,7 +139,7 @@ def test_it_is_named_at_any_place_among_any_number_of_ports(data, number):
     goal = SearchGoal(loss_ratio=0.005).record("pdr")
     lost, sent = (sum(way[key] for way in ways) for key in ("lost", "sent"))
     found = Trial(seq=1, load=1000.0, duration_s=1.0, intended=sent, sent=sent, lost=lost, directions=ways)
-    (text,) = ports.beyond(goal, 1000.0, [found])
+    (text,) = beyond(goal, 1000.0, [found])
     assert text.startswith(f"goal pdr: 0.60 % of the frames to {losing} were lost")
 
 

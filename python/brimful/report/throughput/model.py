@@ -10,7 +10,7 @@ from brimful.errors import one_line
 from brimful.records import NONE_PASSES, SPECIFICATION, Bound, Goal, GoalResult, Machine, Run, RunFile, Sums
 from brimful.report import facts, ports, words
 from brimful.report.blocks import Block
-from brimful.report.throughput.trials import Pause, TrialStatistics, TrialView, total, view_trials
+from brimful.report.throughput.trials import Pause, TrialStatistics, TrialView, meeting, total, view_trials
 from brimful.report.throughput.undecided import so_far
 from brimful.units import format_delay, format_duration, format_load
 
@@ -326,7 +326,9 @@ def _warnings(file: RunFile) -> list[Note]:
     bounds = {result.goal: result.lower_bound for result in file.goal_results}
     for goal in file.run.goals:
         load = bounds.get(goal.name)
-        said += [("port-beyond-goal", text) for text in ports.beyond(goal, load, file.trials)] if load else []
+        if load:
+            texts = ports.beyond(goal, load, meeting(file.trials, goal))
+            said += [("port-beyond-goal", text) for text in texts]
     alike: dict[tuple[str, str], list[str]] = {}
     for code, text in said:
         count, what = _leading_count(text)

@@ -114,6 +114,11 @@ def exceeds(trial: Trial, goal: Goal) -> bool:
     return missing * threshold.denominator > expected * threshold.numerator or is_slow(trial, goal)
 
 
+def meeting(trials: Sequence[Trial], goal: Goal) -> list[Trial]:
+    """Give the trials that are no high-loss ones for a goal."""
+    return [trial for trial in trials if not exceeds(trial, goal)]
+
+
 def is_slow(trial: Trial, goal: Goal) -> bool:
     """Say whether the delay of a trial is above the limit of a goal; of a stopped trial it is not known."""
     if goal.delay_limit_s is None or trial.stopped_early:

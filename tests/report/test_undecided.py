@@ -4,7 +4,7 @@ import re
 from fractions import Fraction
 
 import pytest
-from brimful.records import Trial
+from brimful.records import GoalResult, Trial
 from brimful.report.throughput.trials import view_trials
 from brimful.report.throughput.undecided import so_far
 from hypothesis import given
@@ -14,14 +14,14 @@ from support import brimful, goal
 UNIT = "frames/s"
 
 
-def said(outcomes, exceed_ratio=0.5):
+def said(outcomes, exceed_ratio=0.5, result=None):
     """Give what is said of trials, each a load and whether it lost frames."""
     trials = [
         Trial(seq=seq, load=load, duration_s=1.0, intended=1000, sent=1000, lost=int(is_missed), start_s=seq)
         for seq, (load, is_missed) in enumerate(outcomes)
     ]
     views, _ = view_trials(trials, [goal(exceed=exceed_ratio)])
-    return so_far(goal(exceed=exceed_ratio), views, UNIT)
+    return so_far(goal(exceed=exceed_ratio), result, views, UNIT)
 
 
 @pytest.mark.parametrize(
@@ -38,6 +38,16 @@ def said(outcomes, exceed_ratio=0.5):
 )
 def test_the_place_is_where_the_fewest_trials_contradict(outcomes, exceed_ratio, place):
     assert place in said(outcomes, exceed_ratio)
+
+
+def test_a_bound_that_is_known_is_not_put_in_doubt():
+    """A device that became slower after its lower bound was found."""
+    outcomes = [(2000, False), (2000, False), (1000, True), (1000, True), (1000, True), (3000, True)]
+    assert "put it below 1.000 kpps" in said(outcomes)
+    lower = GoalResult(goal="ndr", regular=False, reason="time-budget", lower_bound=2000.0)
+    assert "between 2.000 kpps and 3.000 kpps (3 of 6 agree)" in said(outcomes, result=lower)
+    upper = GoalResult(goal="ndr", regular=False, reason="time-budget", upper_bound=1000.0)
+    assert "below 1.000 kpps" in said([(load, not is_missed) for load, is_missed in outcomes], result=upper)
 
 
 def test_two_trials_say_too_little():

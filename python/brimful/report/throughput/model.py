@@ -232,7 +232,7 @@ def _explanation(run: Run, goal: Goal, result: GoalResult | None, trials: Sequen
     is_open = result is None or result.reason in words.CUT_SHORT
     if not is_open or (result is not None and result.lower_bound is not None and result.upper_bound is not None):
         return explanation
-    return f"{explanation} {so_far(goal, trials, run.load_unit)}".rstrip()
+    return f"{explanation} {so_far(goal, result, trials, run.load_unit)}".rstrip()
 
 
 def _headline(run: Run, result: GoalResult | None) -> str:

@@ -15,6 +15,7 @@ RECOMMENDED_TESTS = 50
 """RFC 2544 section 26.4."""
 
 RESULT_NAMES = ["average", "least", "most", "std. deviation", "implied buffer", "corrected buffer"]
+NO_RESULT = "no result"
 
 
 def build(file: RunFile) -> Document:
@@ -58,7 +59,7 @@ def headline(file: RunFile) -> str:
     """Say the result in one line."""
     result = file.last(Burst)
     if result is None:
-        return why_no_burst(file)
+        return why_no_burst(file) or NO_RESULT
     plan = burst_plan(file)
     least = "at least " if result.at_limit else ""
     buffer_s = result.corrected_buffer_s
@@ -67,10 +68,10 @@ def headline(file: RunFile) -> str:
 
 
 def why_no_burst(file: RunFile) -> str:
-    """Say what stands for the longest burst where none was searched for."""
+    """Say what stands for the longest burst where none was searched for; empty: no test came to its end."""
     if file.passes_nothing:
         return NONE_PASSES
-    return "no burst overflows a buffer" if overflows_nothing(file) else "no result"
+    return "no burst overflows a buffer" if overflows_nothing(file) else ""
 
 
 def overflows_nothing(file: RunFile) -> bool:
@@ -80,8 +81,7 @@ def overflows_nothing(file: RunFile) -> bool:
 
 def no_burst(file: RunFile) -> Sentence:
     """Give it as a sentence."""
-    why = why_no_burst(file)
-    return Sentence(words.as_sentence("there is no result: no test came to its end" if why == "no result" else why))
+    return Sentence(words.as_sentence(why_no_burst(file) or "there is no result: no test came to its end"))
 
 
 def bursts_tried(file: RunFile) -> Figure:

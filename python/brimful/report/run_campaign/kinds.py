@@ -47,7 +47,7 @@ def _burst_cells(file: RunFile) -> list[str]:
     plan, result = burst_plan(file), file.last(Burst)
     unit = file.run.load_unit
     throughput = _NOTHING if plan.throughput is None else format_load(plan.throughput, unit)
-    nothing = [bursts.why_no_burst(file), *[_NOTHING] * (len(bursts.RESULT_NAMES) - 1)]
+    nothing = [bursts.why_no_burst(file) or bursts.NO_RESULT, *[_NOTHING] * (len(bursts.RESULT_NAMES) - 1)]
     cells = nothing if result is None else bursts.result_cells(plan, result)
     return [throughput, format_load(plan.load, unit), *cells]
 
@@ -55,7 +55,7 @@ def _burst_cells(file: RunFile) -> list[str]:
 def _burst_value(file: RunFile) -> str:
     result = file.last(Burst)
     if result is None:
-        return "" if (why := bursts.why_no_burst(file)) == "no result" else why
+        return bursts.why_no_burst(file)
     return f"{'≥ ' if result.at_limit else ''}{bursts.frames(result.mean)}"
 
 

@@ -203,7 +203,7 @@ def _loss_row(file: RunFile) -> list[str]:
 def _burst_row(file: RunFile) -> list[str]:
     found = file.latest(Burst)
     if not found:
-        return [bursts.why_no_burst(file), *[_NONE] * 4] if file.is_done() else []
+        return [bursts.why_no_burst(file) or bursts.NO_RESULT, *[_NONE] * 4] if file.is_done() else []
     average, least, most, deviation, _, corrected = bursts.result_cells(burst_plan(file), found[0])
     return [average, least, most, deviation, corrected]
 

@@ -14,7 +14,7 @@ from brimful import units
 from brimful.errors import UsageError
 from brimful.records import Burst, Delay, RunFile, SwitchingResult, Trial
 from brimful.records.stated import losses, recoveries
-from brimful.report.burst.model import overflows_nothing, why_no_burst
+from brimful.report.burst.model import NO_RESULT, overflows_nothing, why_no_burst
 from brimful.report.loss.model import greatest_without_loss
 from brimful.report.suite import congestion, forwarding
 from brimful.report.suite.results import Result
@@ -157,7 +157,8 @@ def _burst(read: Callable[[Burst], float | None]) -> Callable[[Result], Found]:
             return Found()
         found = result.file.latest(Burst)
         if not found:
-            return Found(why=why_no_burst(result.file), is_least=overflows_nothing(result.file))
+            why = why_no_burst(result.file) or NO_RESULT
+            return Found(why=why, is_least=overflows_nothing(result.file))
         return Found(value=read(found[0]), is_least=found[0].at_limit > 0)
 
     return find

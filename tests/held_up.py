@@ -1,4 +1,7 @@
-"""Tests in real time that a busy machine spoils are run again, as brimful makes a trial again that it spoilt."""
+"""Tests that a busy machine spoils are run again, as brimful makes a trial again that it spoilt.
+
+Of tests in real time, a watch tells. Of others only brimful does, which ended with the advice to try again.
+"""
 
 import os
 import threading
@@ -9,6 +12,8 @@ from _pytest.runner import runtestprotocol
 
 HELD_UP_S = 0.05
 """The switch, and a sender's bound on its burst, keep a load even over shorter waits."""
+SAID = ("machine is busy", "is the machine busy?", "the tester could not keep up")
+"""How brimful says so."""
 ATTEMPTS = 3
 SLEEP_S = 0.005
 
@@ -29,24 +34,33 @@ class Watch:
             self.longest_s = max(self.longest_s, time.monotonic() - before - SLEEP_S)
 
 
-def run_until_undisturbed(attempt, watch):
-    """Give the result of the last attempt, and of each before what failed and the wait that spoilt it."""
+def run_until_undisturbed(attempt, watch=None):
+    """Give the result of the last attempt, and of each before what failed and what spoilt it."""
     spoilt = []
     while True:
-        watch.longest_s = 0.0
+        if watch:
+            watch.longest_s = 0.0
         failure, result = attempt()
-        if failure is None or watch.longest_s < HELD_UP_S or len(spoilt) + 1 == ATTEMPTS:
+        cause = None if failure is None else cause_of(failure, watch.longest_s if watch else 0.0)
+        if cause is None or len(spoilt) + 1 == ATTEMPTS:
             return result, spoilt
-        spoilt.append(f"{watch.longest_s:.2f} s: {failure}")
+        spoilt.append(f"{cause}: {failure.strip()[-400:]}")
+
+
+def cause_of(failure, longest_s):
+    """Say what spoilt a test that failed, if the machine did."""
+    if longest_s >= HELD_UP_S:
+        return f"{longest_s:.2f} s"
+    return next((said for said in SAID if said in failure), None)
 
 
 def failure_of(reports):
-    """Give the place and the last lines of the first failure, short; None where nothing failed."""
-    return next((report.longreprtext.strip()[-400:] for report in reports if report.failed), None)
+    """Give the text of the first failure; None where nothing failed."""
+    return next((report.longreprtext for report in reports if report.failed), None)
 
 
 class Plugin:
-    """Runs tests marked `real_time`; what was run again stands in the properties of the last report."""
+    """Runs all tests; what was run again stands in the properties of the last report."""
 
     def __init__(self):
         self.watch = None
@@ -54,9 +68,9 @@ class Plugin:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item, nextitem):
         """Log the reports of the last attempt alone."""
-        if item.get_closest_marker("real_time") is None:
-            return None
-        self.watch = self.watch or Watch()
+        watch = None
+        if item.get_closest_marker("real_time") is not None:
+            watch = self.watch = self.watch or Watch()
 
         def attempt():
             item._initrequest()
@@ -64,7 +78,7 @@ class Plugin:
             return failure_of(reports), reports
 
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-        reports, spoilt = run_until_undisturbed(attempt, self.watch)
+        reports, spoilt = run_until_undisturbed(attempt, watch)
         for report in reports:
             report.user_properties.extend(("held_up", each) for each in spoilt)
             item.ihook.pytest_runtest_logreport(report=report)

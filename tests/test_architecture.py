@@ -462,7 +462,8 @@ TESTER_FLOORS = [
     {"warnings"},
     {"outcome", "trial"},
     {"protocol", "tester"},
-    {"calibrate", "serve"},
+    {"calibrate"},
+    {"serve"},
 ]
 """Modules of the tester from the ground up: each uses only those below. What decides stands below what does."""
 

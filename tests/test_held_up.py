@@ -31,11 +31,18 @@ class Scripted:
         ([("rate", 0.2), (None, 0.01)], "attempt 2", ["0.20 s: rate"]),
         ([("rate", 0.2), ("rate", 0.01)], "attempt 2", ["0.20 s: rate"]),
         ([("rate", 0.2)] * ATTEMPTS, f"attempt {ATTEMPTS}", ["0.20 s: rate"] * (ATTEMPTS - 1)),
+        ([("the machine is busy (x)", 0.01), (None, 0.01)], "attempt 2", ["machine is busy: the machine is busy (x)"]),
     ],
 )
 def test_only_a_failure_of_a_held_up_test_is_tried_again(attempts, result, spoilt):
     scripted = Scripted(*attempts)
     assert run_until_undisturbed(scripted, scripted) == (result, spoilt)
+
+
+def test_without_a_watch_only_what_brimful_says_is_a_cause():
+    for failure, attempts in (("assert 1 == 2", 1), ("calibration found no load: the machine is busy", ATTEMPTS)):
+        scripted = Scripted(*[(failure, 0.2)] * ATTEMPTS)
+        assert len(run_until_undisturbed(scripted)[1]) == attempts - 1
 
 
 def test_the_watch_sees_that_the_process_was_stopped():

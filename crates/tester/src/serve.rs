@@ -2,7 +2,9 @@ use brimful_netdev::{Receiver, Sender};
 use brimful_trial::program::{Description, Machine, MeasureRequest, Respond};
 use serde_json::Value;
 
-use crate::{Clock, Outcome, Reply, Tester, TrialPlan};
+use crate::{Calibration, Clock, Outcome, Reply, Tester, TrialPlan};
+
+const NO_CEILING: &str = "calibration found no load that comes back without loss";
 
 /// A tester and what it says of itself, for the measurer protocol.
 pub struct Service<'s, 't, S, R, C> {
@@ -27,12 +29,13 @@ impl<S: Sender, R: Receiver, C: Clock> Respond for Service<'_, '_, S, R, C> {
     fn calibrate(&mut self) -> Reply {
         let machine = Machine::watch();
         let error = match self.tester.calibrate() {
-            Ok(Some(ceiling)) => {
+            Ok(Calibration::Ceiling(load)) => {
                 return Reply::Calibration {
-                    ceiling: ceiling.per_second(),
+                    ceiling: load.per_second(),
                 };
             }
-            Ok(None) => nothing_came_back(machine.busy()),
+            Ok(Calibration::Spoiled(reason)) => format!("{NO_CEILING}: {reason}; {}", machine.hint()),
+            Ok(Calibration::Nothing) => nothing_came_back(machine.busy()),
             Err(error) => self.tester.failure(&error),
         };
         Reply::Error { id: None, error }
@@ -70,7 +73,7 @@ fn nothing_came_back(busy: Option<String>) -> String {
         Some(signs) => format!("the machine is busy ({signs}): end other programs and try again"),
         None => "are the ports joined?".to_owned(),
     };
-    format!("calibration found no load that comes back without loss: {cause}")
+    format!("{NO_CEILING}: {cause}")
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use brimful_netdev::{
     Capabilities, Faults, InterfaceCounters, MAX_BURST, MemoryPort, Port, ReceiveStatistics, Receiver, SendStatistics,
     Sender, Take, memory_wire,
 };
-use brimful_tester::{Clock, Outcome, Tester, Threads, TrialPlan, TrialReport};
+use brimful_tester::{Calibration, Clock, Outcome, Tester, Threads, TrialPlan, TrialReport};
 use brimful_trial::Nanoseconds;
 use proptest::prelude::*;
 
@@ -138,6 +138,10 @@ struct Trouble {
 enum ClockTrouble {
     None,
     Jump(u64),
+    /// One of 20 ms in every 100 ms.
+    Jumps {
+        seconds: u64,
+    },
     Back(u64),
     Still,
 }
@@ -173,6 +177,7 @@ impl Clock for TroubledClock {
         Nanoseconds(match self.trouble {
             ClockTrouble::None => now.0,
             ClockTrouble::Jump(span) => now.0 + span,
+            ClockTrouble::Jumps { seconds } => now.0 + (now.0 / (100 * MS)).min(10 * seconds) * 20 * MS,
             ClockTrouble::Back(span) => now.0 - span,
             ClockTrouble::Still => WHEN,
         })
@@ -191,6 +196,10 @@ struct Dropped {
 
 impl Trouble {
     fn measure(self, plan: &TrialPlan) -> (Outcome, Dropped) {
+        self.ask(|tester| tester.measure(plan).expect("a trial"))
+    }
+
+    fn ask<T>(self, question: impl FnOnce(&mut Tester<'_, Sending, Receiving, TroubledClock>) -> T) -> (T, Dropped) {
         let clock = StepClock::new(self.clock_step);
         let dropped = [(); 2].map(|()| Arc::new(AtomicU64::new(0)));
         let mut of_port = dropped.iter();
@@ -216,13 +225,13 @@ impl Trouble {
             trouble: self.clock,
         };
         let mut tester = Tester::new(ports, clock, profile(), timing(), &RUNNING, 7).expect("valid");
-        let outcome = tester.measure(plan).expect("a trial");
+        let answer = question(&mut tester);
         let mut by_rings = [0; 2];
         for (count, receiver) in by_rings.iter_mut().zip(tester.receivers_mut()) {
             *count = receiver.statistics().expect("it counts").receive_dropped;
         }
         let by_devices = dropped.map(|count| count.load(Ordering::Relaxed));
-        (outcome, Dropped { by_devices, by_rings })
+        (answer, Dropped { by_devices, by_rings })
     }
 }
 
@@ -342,6 +351,26 @@ fn a_receiver_that_falls_behind_spoils_the_trial_and_says_by_how_much() {
         reason,
         format!("the tester itself dropped {at_a} frames that arrived on a")
     );
+}
+
+#[test]
+fn calibration_waits_for_a_machine_that_is_held_up_but_not_for_a_cable() {
+    let calibrate = |trouble: Trouble| trouble.ask(|tester| tester.calibrate().expect("two ports")).0;
+    let held_up = |seconds| {
+        calibrate(Trouble {
+            clock: ClockTrouble::Jumps { seconds },
+            clock_step: 4000,
+            ..Trouble::default()
+        })
+    };
+    assert!(matches!(held_up(5), Calibration::Ceiling(load) if load.per_second() > 25_000.0));
+    assert!(matches!(held_up(3600), Calibration::Spoiled(reason) if reason.contains("the sender stalled")));
+    // It would be there again after two trials.
+    let unplugged = calibrate(Trouble {
+        outages: vec![ms(0, 1000)],
+        ..Trouble::default()
+    });
+    assert_eq!(unplugged, Calibration::Nothing);
 }
 
 #[test]

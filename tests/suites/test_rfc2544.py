@@ -1,6 +1,7 @@
 """The whole of RFC 2544 by one command, on systems of known truth."""
 
 import json
+import operator
 from xml.etree import ElementTree
 
 import msgspec
@@ -13,7 +14,7 @@ from brimful.report.suite import cases, model
 from brimful.report.suite.comparison import compare_runs
 from brimful.report.suite.requirements import parse_requirements
 from brimful.report.suite.results import plan_of, results_of
-from brimful.report.suite.values import main_value
+from brimful.report.suite.values import FIGURES, main_value
 from brimful.report.verdicts import of_suite
 from brimful.suite_assertion import SuiteAssertion
 from brimful.suites.durations import FULL, QUICK, expected_s
@@ -224,7 +225,7 @@ def test_what_was_changed_in_the_record_of_a_test_is_found(tmp_path):
 def test_the_command_says_how_long_it_takes_and_makes_one_report(tmp_path):
     options = ("--tests", TESTS, "--out", "s", "--html", "s.html", "--json")
     done = brimful("rfc2544", *OPTIONS, *options, cwd=tmp_path, check=0)
-    assert done.stderr.startswith("2 sizes, 4 tests: about 4 min")
+    assert done.stderr.startswith("2 sizes, 4 tests: about 4 min of the simulator's time")
     found = json.loads(done.stdout)
     assert len(found["tests"]) == 8
     assert found["plan"]["is_quick"] is True
@@ -255,7 +256,7 @@ def test_what_the_measurer_cannot_do_is_named_at_once_and_all_else_is_done(tmp_p
     assert done.stderr.splitlines() == [
         f"brimful: note: --require r.toml: latency is not done: {why}",
         f"brimful: note: --assert latency.p99 is not done: {why}",
-        "2 sizes, 2 tests: about 1 min",
+        "2 sizes, 2 tests: about 1 min of the simulator's time",
         f"not done: latency: {why}",
         "wrote j.xml",
         f"Missed: latency at 64: at most 1 ms required, not done: {why}",
@@ -494,3 +495,6 @@ def test_loads_that_end_with_loss_are_said(tmp_path):
     (warning,) = model.build(read_run(tmp_path / "s")).warnings
     assert warning.startswith("loss at 64: the loads ended before two in a row lost nothing (section 26.3)")
     assert "< 200.0 kpps" in rendering.text(read_run(tmp_path / "s"))
+    figure, (_, of_loss) = FIGURES["loss.lossless"], results_of(read_run(tmp_path / "s"))
+    conditions = (operator.ge, 1e3), (operator.le, 100e3), (operator.le, 200e3)
+    assert [figure.holds(figure.of(of_loss), *each) for each in conditions] == [False, False, True]

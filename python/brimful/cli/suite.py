@@ -121,7 +121,10 @@ def carry_out(
             click.echo(f"brimful: note: --assert {text}", err=True)
         sizes, tests = len(plan.sizes), len(plan.tests)
         forecast = _rounded(expected_s(plan.tests))
-        click.echo(f"{words.count(sizes, 'size')}, {words.count(tests, 'test')}: about {forecast}", err=True)
+        time = "of the simulator's time" if options["measurer"].startswith("sim:") else ""
+        click.echo(
+            f"{words.count(sizes, 'size')}, {words.count(tests, 'test')}: about {forecast} {time}".rstrip(), err=True
+        )
         for test, why in plan.not_done.items():
             click.echo(f"not done: {test}: {why}", err=True)
 

@@ -51,6 +51,8 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     """In SI units; verdicts are 1 for yes and 0 for no; null where nothing can be said."""
     is_least: bool = False
     """Whether more is possible: with no value, any that is."""
+    below: float | None = None
+    """What it is less than, where the value is what is known at least; null: the value is known."""
     why: str = "not found"
     """Why there is no value."""
 
@@ -73,6 +75,8 @@ class Figure(msgspec.Struct, frozen=True):
         """Write it, or why there is none."""
         if found.value is None:
             return found.why
+        if found.below is not None:
+            return f"< {self.kind.show(found.below)}"
         return f"{'at least ' if found.is_least else ''}{self.kind.show(found.value)}"
 
     def holds(self, found: Found, compare: Callable[[float, float], bool], limit: float) -> bool:
@@ -81,7 +85,8 @@ class Figure(msgspec.Struct, frozen=True):
             return False
         if found.value is None:
             return found.is_least
-        return compare(found.value, limit)
+        is_upper_limit = compare in (operator.le, operator.lt)
+        return compare(found.below if is_upper_limit and found.below is not None else found.value, limit)
 
 
 def main_value(result: Result) -> float | None:
@@ -145,10 +150,13 @@ def _loss(file: RunFile) -> float | None:
     return found[0].ratio if found else None
 
 
-def _lossless(file: RunFile) -> float | None:
-    """Give the greatest load without loss: none at all is 0."""
-    found = losses(file)
-    return (greatest_without_loss(found) or 0.0) if found else None
+def _lossless(result: Result) -> Found:
+    """Give the greatest load without loss: where there is none, it is below the least one that was measured."""
+    found = [] if result.file is None else losses(result.file)
+    if not found:
+        return Found()
+    clean = greatest_without_loss(found)
+    return Found(value=0.0, below=found[-1].load) if clean is None else Found(value=clean)
 
 
 def _burst(read: Callable[[Burst], float | None]) -> Callable[[Result], Found]:
@@ -265,7 +273,7 @@ FIGURES: Mapping[str, Figure] = {
     "latency.p99": Figure(_TIME, _latency(lambda delay: delay.device.p99_s)),
     "latency.max": Figure(_TIME, _latency(lambda delay: delay.device.max_s)),
     "loss": Figure(_LOST, _of_file(_loss)),
-    "loss.lossless": Figure(_RATE, _of_file(_lossless)),
+    "loss.lossless": Figure(_RATE, _lossless),
     "bursts": Figure(_FRAMES, _burst(lambda burst: burst.mean)),
     "bursts.least": Figure(_FRAMES, _burst(lambda burst: float(burst.least))),
     "bursts.most": Figure(_FRAMES, _burst(lambda burst: float(burst.most))),

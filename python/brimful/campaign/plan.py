@@ -9,13 +9,13 @@ import msgspec
 from brimful.campaign.kinds import RunRequest, subject_of
 from brimful.campaign.shards import Shard, ShardFacts, cut
 from brimful.errors import UsageError, did_you_mean
-from brimful.measurers.catalogue import is_disk, kind_of
+from brimful.measurers.catalogue import SIZE, is_disk, kind_of
 from brimful.records.experiment import fingerprint
 from brimful.throughput.manager import SearchRequest
 
 SUBJECT = "campaign"
-SIZE, REPEAT = "{size}", "{repeat}"
-"""What a measurer's text may have in it: replaced by the frame size and by the number of the repeat."""
+REPEAT = "{repeat}"
+"""What a measurer's text may have in it: replaced by the number of the repeat."""
 MAX_MEMBERS = 10_000
 _LONGEST_NAME = 40
 

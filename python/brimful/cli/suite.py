@@ -20,7 +20,7 @@ from brimful.cli.traffic_options import check_traffic, labels_of, traffic_of, tr
 from brimful.errors import UsageError
 from brimful.files import write_atomically
 from brimful.measurers.base import Measurer
-from brimful.measurers.catalogue import kind_of
+from brimful.measurers.catalogue import SIZE, kind_of
 from brimful.measurers.opening import open_measurer
 from brimful.records import SuitePlan, read_run
 from brimful.report import junit, words
@@ -195,8 +195,9 @@ def _finish(done: SuiteRun, options: dict[str, Any], checks: Sequence[Check]) ->
 
 def _request(options: dict[str, Any]) -> SuiteRequest:
     kind = kind_of(options["measurer"])
-    if kind.is_disk or not kind.hears_size:
-        message = f"--sizes: measurer {options['measurer']!r} does not send frames of these sizes; see brimful search"
+    if kind.is_disk or not (kind.hears_size or SIZE in options["measurer"]):
+        hint = "see brimful search" if kind.is_disk else f"write {SIZE} where the frame size belongs"
+        message = f"--sizes: measurer {options['measurer']!r} does not send frames of these sizes; {hint}"
         raise UsageError(message)
     if options["frame_size"] is not None:
         message = "--frame-size: a suite has several; give --sizes"

@@ -10,6 +10,9 @@ import msgspec
 
 from brimful.errors import UsageError, did_you_mean
 
+SIZE = "{size}"
+"""Stands in the text of ``--measurer`` where each size of frames or IOs belongs."""
+
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True):
     """One row."""

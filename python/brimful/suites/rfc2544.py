@@ -15,6 +15,7 @@ from brimful.delay.manager import DelayRequest, run_delay, why_no_delay
 from brimful.delay.wire import wire_of
 from brimful.loss.manager import LossRequest, run_loss
 from brimful.measurers.base import Description, Measurer
+from brimful.measurers.catalogue import SIZE
 from brimful.records import NONE_PASSES, End, RunFile, read_run
 from brimful.records.experiment import fingerprint_of
 from brimful.recovery.manager import RecoveryRequest, WithDevice, check_reset, run_recovery
@@ -61,7 +62,8 @@ class SuiteRequest(msgspec.Struct, frozen=True, kw_only=True):
         arguments = [*search.traffic.get("arguments", []), f"--frame-size={size}"]
         if broadcasts:
             arguments.append(f"--broadcast-every={BROADCAST_EVERY}")
-        return msgspec.structs.replace(search, traffic={**search.traffic, "arguments": arguments})
+        measurer = search.measurer.replace(SIZE, size)
+        return msgspec.structs.replace(search, measurer=measurer, traffic={**search.traffic, "arguments": arguments})
 
 
 def suite_of(

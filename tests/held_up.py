@@ -14,6 +14,8 @@ HELD_UP_S = 0.05
 """The switch, and a sender's bound on its burst, keep a load even over shorter waits."""
 SAID = ("machine is busy", "is the machine busy?", "the tester could not keep up")
 """How brimful says so."""
+PAUSE_S = 20.0
+"""After that, before the next attempt: what keeps a machine busy lasts for a while."""
 ATTEMPTS = 3
 SLEEP_S = 0.005
 
@@ -34,7 +36,7 @@ class Watch:
             self.longest_s = max(self.longest_s, time.monotonic() - before - SLEEP_S)
 
 
-def run_until_undisturbed(attempt, watch=None):
+def run_until_undisturbed(attempt, watch=None, pause_s=PAUSE_S):
     """Give the result of the last attempt, and of each before what failed and what spoilt it."""
     spoilt = []
     while True:
@@ -45,6 +47,8 @@ def run_until_undisturbed(attempt, watch=None):
         if cause is None or len(spoilt) + 1 == ATTEMPTS:
             return result, spoilt
         spoilt.append(f"{cause}: {failure.strip()[-400:]}")
+        if cause in SAID:
+            time.sleep(pause_s)
 
 
 def cause_of(failure, longest_s):

@@ -63,7 +63,7 @@ def affected(
     listed, counts = affected_tests(connected, overlap, sites=sites, days=days)
     if out is not None:
         write(listed, out)
-        click.echo(f"wrote {out}: {listed.num_rows} tests", err=True)
+        click.echo(f"wrote {out}: {words.count(listed.num_rows, 'test')}", err=True)
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode({"listed": listed.num_rows, "sites": counts})).decode())
         return

@@ -16,6 +16,7 @@ import click
 from brimful import units
 from brimful.cli.checked import NamedPath
 from brimful.errors import UsageError
+from brimful.report import words
 
 if TYPE_CHECKING:
     from brimful.discards.synthetic.config import Config
@@ -88,7 +89,8 @@ def synth(
     site_days = len(config.chosen_sites) * len(config.days)
     with _progress(site_days, quiet=quiet) as advance:
         written = generate(config, chosen, out, workers=workers or os.cpu_count() or 1, progress=advance)
-    click.echo(f"{out}: {len(config.chosen_sites)} sites, {len(config.days)} days, {_size_text(written)}")
+    counted = f"{words.count(len(config.chosen_sites), 'site')}, {words.count(len(config.days), 'day')}"
+    click.echo(f"{out}: {counted}, {_size_text(written)}")
 
 
 def _with_options(
@@ -139,7 +141,7 @@ def _effect(text: str) -> float:
 
 def _size_text(size: Size) -> str:
     samples = [f"{count:,} samples as {name}" for name, count in size.samples.items()]
-    return ", ".join([*samples, f"{size.tests:,} tests", f"{size.octets / 1e6:,.1f} MB"])
+    return ", ".join([*samples, words.count(size.tests, "test"), f"{size.octets / 1e6:,.1f} MB"])
 
 
 @contextlib.contextmanager

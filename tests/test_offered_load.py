@@ -1,11 +1,15 @@
 """The load that a tester can offer through a lab, found in few trials."""
 
+import contextlib
 import random
+import re
 import statistics
+from types import SimpleNamespace
 
 import pytest
 from brimful.errors import MeasureError
-from brimful.measurers.tester import highest_offered
+from brimful.measurers.base import InvalidTrialError
+from brimful.measurers.tester import LabMeasurer, highest_offered
 
 
 def trials_of(highest, spoiled=()):
@@ -49,6 +53,29 @@ def test_a_busy_machine_that_spoils_trials_at_any_load_costs_little():
     assert statistics.median(found) >= 0.7e6
 
 
-def test_a_tester_that_is_never_on_schedule_is_told():
-    with pytest.raises(MeasureError, match=r"cannot even send [0-9.]+ [kM]?pps on schedule through the lab"):
-        highest_offered(1e6, lambda load: False)
+def test_a_tester_that_is_never_on_schedule_has_no_load():
+    assert highest_offered(1e6, lambda load: False) is None
+
+
+class Late:
+    """A tester that keeps no schedule with a device between its ports."""
+
+    def calibrate(self):
+        return 1e6
+
+    def measure(self, load, duration_s):
+        raise InvalidTrialError("a: the sender stalled for 12 ms (bound 10 ms)", {"hint": "end other programs"})
+
+    def close(self):
+        pass
+
+
+def test_what_spoiled_its_trials_is_said(monkeypatch):
+    wire = SimpleNamespace(ports=["a", "b"])
+    monkeypatch.setattr("brimful.measurers.tester.open_lab", lambda *_, **__: contextlib.nullcontext(wire))
+    monkeypatch.setattr(LabMeasurer, "__init__", lambda self: None)
+    measurer = LabMeasurer()
+    measurer.__dict__.update(_lab=wire, _tester=Late(), _ip=4, _mtu=1500, _arguments=[], _tester_in=lambda *_: Late())
+    expected = "the tester cannot send any load on schedule through the lab: a: the sender stalled for 12 ms"
+    with pytest.raises(MeasureError, match=re.escape(expected + " (bound 10 ms); end other programs")):
+        measurer.calibrate()

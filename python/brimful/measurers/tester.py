@@ -11,7 +11,6 @@ from typing import Any
 
 import msgspec
 
-from brimful import units
 from brimful.errors import BrimfulError, MeasureError, UsageError
 from brimful.lab import Lab, catalogue, open_lab
 from brimful.lab.devices import DEFAULT_MTU, ETHERNET_LEN, LEAST_PORTS, MOST_PORTS, TESTER_PORTS
@@ -175,17 +174,14 @@ _OFFER_LOOK = 4
 """Loads that are looked at, downwards from one at which a trial was on schedule."""
 
 
-def highest_offered(ceiling: float, is_on_schedule: Callable[[float], bool]) -> float:
+def highest_offered(ceiling: float, is_on_schedule: Callable[[float], bool]) -> float | None:
     """Give the highest load at which most of some short trials are on schedule: a ceiling, or steps of a tenth below.
+
+    Null: no trial at any of them is.
 
     One trial a load leads down to where one is on schedule, as each costs a second and most of those far above fail
     every time. Other work of the machine may spoil trials at any load: where a few lower loads help no more, none of
     them is taken.
-
-    Raises
-    ------
-    MeasureError
-        When no trial is on schedule.
     """
     loads = [ceiling * _OFFER_STEP**step for step in range(_OFFER_LOADS)]
 
@@ -198,9 +194,7 @@ def highest_offered(ceiling: float, is_on_schedule: Callable[[float], bool]) -> 
 
     found = next((step for step, load in enumerate(loads) if is_on_schedule(load)), None)
     if found is None:
-        least = units.format_load(loads[-1])
-        message = f"the tester cannot even send {least} on schedule through the lab; is the machine busy?"
-        raise MeasureError(message)
+        return None
     while found > 0 and mostly_passes(found - 1):
         found -= 1
     lower = range(found, min(found + _OFFER_LOOK, len(loads)))
@@ -262,13 +256,22 @@ class LabMeasurer:
                 ceiling = tester.calibrate()
             finally:
                 tester.close()
-        return highest_offered(ceiling, self._is_on_schedule)
+        late = ""
 
-    def _is_on_schedule(self, load: float) -> bool:
-        with contextlib.suppress(InvalidTrialError):
-            self._tester.measure(load, _OFFER_TRIAL_S)
+        def is_on_schedule(load: float) -> bool:
+            nonlocal late
+            try:
+                self._tester.measure(load, _OFFER_TRIAL_S)
+            except InvalidTrialError as error:
+                late = "; ".join([str(error), *([str(error.reply["hint"])] if "hint" in error.reply else [])])
+                return False
             return True
-        return False
+
+        offered = highest_offered(ceiling, is_on_schedule)
+        if offered is None:
+            message = f"the tester cannot send any load on schedule through the lab: {late}"
+            raise MeasureError(message)
+        return offered
 
     def measure(self, load: float, duration_s: float, *, stop_above: float | None = None) -> TrialOutput:
         """Perform one trial, and note which counters of the device moved and where frames were lost.

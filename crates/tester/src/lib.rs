@@ -46,7 +46,7 @@ mod warnings;
 
 pub use accounting::{Arrival, Tracker};
 pub use attribution::{Account, LostBy};
-pub use calibrate::Calibration;
+pub use calibrate::{Cabling, Calibration};
 pub use clock::{Clock, MonotonicClock};
 pub use cost::Cost;
 pub use early_stop::{SentHistory, certainly_lost};

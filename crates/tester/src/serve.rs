@@ -2,7 +2,7 @@ use brimful_netdev::{Receiver, Sender};
 use brimful_trial::program::{Description, Machine, MeasureRequest, Respond};
 use serde_json::Value;
 
-use crate::{Calibration, Clock, Outcome, Reply, Tester, TrialPlan};
+use crate::{Cabling, Calibration, Clock, Outcome, Reply, Tester, TrialPlan};
 
 const NO_CEILING: &str = "calibration found no load that comes back without loss";
 
@@ -10,12 +10,17 @@ const NO_CEILING: &str = "calibration found no load that comes back without loss
 pub struct Service<'s, 't, S, R, C> {
     tester: &'s mut Tester<'t, S, R, C>,
     description: &'s Description,
+    cabling: Cabling,
 }
 
 impl<'s, 't, S: Sender, R: Receiver, C: Clock> Service<'s, 't, S, R, C> {
     /// Answers for a tester.
-    pub fn new(tester: &'s mut Tester<'t, S, R, C>, description: &'s Description) -> Self {
-        Self { tester, description }
+    pub fn new(tester: &'s mut Tester<'t, S, R, C>, description: &'s Description, cabling: Cabling) -> Self {
+        Self {
+            tester,
+            description,
+            cabling,
+        }
     }
 }
 
@@ -28,13 +33,14 @@ impl<S: Sender, R: Receiver, C: Clock> Respond for Service<'_, '_, S, R, C> {
 
     fn calibrate(&mut self) -> Reply {
         let machine = Machine::watch();
-        let error = match self.tester.calibrate() {
+        let error = match self.tester.calibrate(self.cabling) {
             Ok(Calibration::Ceiling(load)) => {
                 return Reply::Calibration {
                     ceiling: load.per_second(),
                 };
             }
-            Ok(Calibration::Spoiled(reason)) => format!("{NO_CEILING}: {reason}; {}", machine.hint()),
+            Ok(Calibration::OffSchedule(reason)) => format!("{NO_CEILING}: {reason}; {}", machine.hint()),
+            Ok(Calibration::Failed(reason)) => format!("{NO_CEILING}: {reason}"),
             Ok(Calibration::Nothing) => nothing_came_back(machine.busy()),
             Err(error) => self.tester.failure(&error),
         };

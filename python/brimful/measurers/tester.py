@@ -251,7 +251,7 @@ class LabMeasurer:
         count = len(self._lab.ports)
         with open_lab("wire", ip=self._ip, mtu=self._mtu, ports=count + count % 2) as wire:
             cables = _along_cables(self._tester.describe().traffic) if count > LEAST_PORTS else []
-            tester = self._tester_in(wire, [*self._arguments, *cables])
+            tester = self._tester_in(wire, [*self._arguments, *cables, "--cabling=joined"])
             try:
                 ceiling = tester.calibrate()
             finally:

@@ -18,7 +18,8 @@ class MeasurerFacts(msgspec.Struct, frozen=True, omit_defaults=True):
     contract: str | UnsetType = UNSET
     """When a unit counts as lost."""
     ceiling: float | UnsetType | None = UNSET
-    """The load that the tester itself reaches, with no device between; null where it was not measured."""
+    """The load that the tester itself reaches with no device between, or offers on schedule with one; null where it was
+    not measured."""
     can_stop_early: bool | UnsetType = UNSET
     """Whether it obeys ``stop_above_loss_ratio``."""
     tells_delay: bool | UnsetType = UNSET

@@ -202,7 +202,7 @@ class _Search:
         request, description, measurer, note = self._request, self._description, self._measurer, self._note
         if not description.can_calibrate or not request.calibrate or not isinstance(measurer, Calibrating):
             return None
-        note("measuring the tester's own ceiling, with no device between")
+        note("measuring the tester's own ceiling")
         is_share = request.max_load is None or str(request.max_load)[-1:] == "%"
         limits_the_load = description.max_load is None and is_share
         limit_s = None

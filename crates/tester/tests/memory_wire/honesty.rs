@@ -10,7 +10,7 @@ use brimful_netdev::{
     Capabilities, Faults, InterfaceCounters, MAX_BURST, MemoryPort, Port, ReceiveStatistics, Receiver, SendStatistics,
     Sender, Take, memory_wire,
 };
-use brimful_tester::{Calibration, Clock, Outcome, Tester, Threads, TrialPlan, TrialReport};
+use brimful_tester::{Cabling, Calibration, Clock, Outcome, Tester, Threads, TrialPlan, TrialReport};
 use brimful_trial::Nanoseconds;
 use proptest::prelude::*;
 
@@ -199,6 +199,10 @@ impl Trouble {
         self.ask(|tester| tester.measure(plan).expect("a trial"))
     }
 
+    fn calibrate(self, cabling: Cabling) -> Calibration {
+        self.ask(|tester| tester.calibrate(cabling).expect("two ports")).0
+    }
+
     fn ask<T>(self, question: impl FnOnce(&mut Tester<'_, Sending, Receiving, TroubledClock>) -> T) -> (T, Dropped) {
         let clock = StepClock::new(self.clock_step);
         let dropped = [(); 2].map(|()| Arc::new(AtomicU64::new(0)));
@@ -355,22 +359,39 @@ fn a_receiver_that_falls_behind_spoils_the_trial_and_says_by_how_much() {
 
 #[test]
 fn calibration_waits_for_a_machine_that_is_held_up_but_not_for_a_cable() {
-    let calibrate = |trouble: Trouble| trouble.ask(|tester| tester.calibrate().expect("two ports")).0;
     let held_up = |seconds| {
-        calibrate(Trouble {
+        let trouble = Trouble {
             clock: ClockTrouble::Jumps { seconds },
-            clock_step: 4000,
+            clock_step: 8000,
             ..Trouble::default()
-        })
+        };
+        trouble.calibrate(Cabling::Joined)
     };
     assert!(matches!(held_up(5), Calibration::Ceiling(load) if load.per_second() > 25_000.0));
-    assert!(matches!(held_up(3600), Calibration::Spoiled(reason) if reason.contains("the sender stalled")));
-    // It would be there again after two trials.
-    let unplugged = calibrate(Trouble {
-        outages: vec![ms(0, 1000)],
+    assert!(matches!(held_up(3600), Calibration::OffSchedule(reason) if reason.contains("the sender stalled")));
+    let unplugged = Trouble {
+        outages: vec![ms(0, 5000)],
         ..Trouble::default()
-    });
-    assert_eq!(unplugged, Calibration::Nothing);
+    };
+    let failed = unplugged.calibrate(Cabling::Device);
+    assert!(
+        matches!(&failed, Calibration::Failed(reason) if reason.contains("the link of")),
+        "{failed:?}"
+    );
+}
+
+#[test]
+fn a_device_that_loses_frames_is_not_the_ceiling_of_the_tester() {
+    let through = |cabling| {
+        let device_of_10_kpps = Trouble {
+            device_period: Duration::from_micros(100),
+            clock_step: 4000,
+            ..Trouble::default()
+        };
+        device_of_10_kpps.calibrate(cabling)
+    };
+    assert!(matches!(through(Cabling::Device), Calibration::Ceiling(load) if load.per_second() > 50_000.0));
+    assert!(matches!(through(Cabling::Joined), Calibration::Failed(reason) if reason.ends_with("were lost")));
 }
 
 #[test]

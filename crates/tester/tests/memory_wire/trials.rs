@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use brimful_netdev::{Faults, InjectedFaults};
-use brimful_tester::{Calibration, Cost, Outcome, Threads, TrialPlan};
+use brimful_tester::{Cabling, Calibration, Cost, Outcome, Threads, TrialPlan};
 use brimful_trial::{Nanoseconds, Ratio};
 use proptest::prelude::*;
 
@@ -231,7 +231,7 @@ fn calibration_finds_the_load_at_which_the_clock_is_too_slow() {
         ..Bed::new(Threads::One)
     };
     let mut tester = bed.tester(&RUNNING);
-    let found = tester.calibrate().unwrap();
+    let found = tester.calibrate(Cabling::Joined).unwrap();
     let Calibration::Ceiling(ceiling) = found else {
         panic!("{found:?}")
     };

@@ -130,7 +130,8 @@ fn run(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
     let input = BufReader::new(io::stdin());
     let mut output = io::stdout().lock();
     let description = settings.description(back_end, &links);
-    match serve(&mut Service::new(&mut tester, &description), input, &mut output, &stop) {
+    let mut service = Service::new(&mut tester, &description, settings.cabling);
+    match serve(&mut service, input, &mut output, &stop) {
         // The reader is gone: the same as the end of the input.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => Ok(result?),

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use brimful_frame::{MacAddress, VlanTag};
 use brimful_netdev::{BackEnd, Care};
 use brimful_tester::{
-    Directions, FrameSizes, IpVersion, MAX_FLOWS, MOST_PORTS, PacingBounds, Profile, ProfileFile, ProfileOptions,
-    Share, TemplateError, Timing, TrafficPattern,
+    Cabling, Directions, FrameSizes, IpVersion, MAX_FLOWS, MOST_PORTS, PacingBounds, Profile, ProfileFile,
+    ProfileOptions, Share, TemplateError, Timing, TrafficPattern,
 };
 use brimful_trial::program::parse_time;
 use brimful_trial::{Load, Nanoseconds};
@@ -107,6 +107,10 @@ pub(crate) struct Options {
     /// nowhere: 100 for RFC 2544 section 11.1.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..))]
     broadcast_every: Option<u64>,
+    /// What is between the ports: a device, or nothing, where they are joined. Calibration asks joined ports for a load
+    /// without loss, and others for one that is offered on schedule.
+    #[arg(long, value_enum, default_value_t = CablingChoice::Device)]
+    cabling: CablingChoice,
     /// The longest stall of the sender that does not make a trial invalid.
     #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = parse_time)]
     max_stall: Nanoseconds,
@@ -141,6 +145,12 @@ enum IpChoice {
     V4,
     #[value(name = "6")]
     V6,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum CablingChoice {
+    Device,
+    Joined,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
@@ -218,6 +228,10 @@ impl Options {
             threads: self.threads,
             senders_of_a_port,
             raise_priority: self.priority == Priority::High,
+            cabling: match self.cabling {
+                CablingChoice::Device => Cabling::Device,
+                CablingChoice::Joined => Cabling::Joined,
+            },
             max_load: max_load.map_err(|error| format!("--max-load: {error}"))?,
         })
     }

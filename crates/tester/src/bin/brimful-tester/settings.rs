@@ -2,7 +2,7 @@ use std::num::NonZeroU64;
 
 use brimful_frame::{FRAME_CHECK_SEQUENCE_LEN, MacAddress};
 use brimful_netdev::{BackEnd, Care, PacketRing, Sender, link_speed};
-use brimful_tester::{Direction, MAX_SIZE_PATTERN, Profile, Share, TemplateError, Timing};
+use brimful_tester::{Cabling, Direction, MAX_SIZE_PATTERN, Profile, Share, TemplateError, Timing};
 use brimful_trial::program::Description;
 use brimful_trial::{Load, Nanoseconds};
 use serde_json::{Map, Value, json};
@@ -28,6 +28,7 @@ pub(crate) struct Settings {
     /// Of the threads that send, those that share each port.
     pub(crate) senders_of_a_port: usize,
     pub(crate) raise_priority: bool,
+    pub(crate) cabling: Cabling,
     pub(crate) max_load: Option<Load>,
     pub(crate) sizes: Vec<usize>,
     pub(crate) next_hops: Option<Vec<MacAddress>>,

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::{Cabling, Calibration, Clock, Outcome, Reply, Tester, TrialPlan};
 
-const NO_CEILING: &str = "calibration found no load that comes back without loss";
+const NO_CEILING: &str = "calibration found no load that the tester carries";
 
 /// A tester and what it says of itself, for the measurer protocol.
 pub struct Service<'s, 't, S, R, C> {
@@ -77,7 +77,7 @@ impl<S: Sender, R: Receiver, C: Clock> Respond for Service<'_, '_, S, R, C> {
 fn nothing_came_back(busy: Option<String>) -> String {
     let cause = match busy {
         Some(signs) => format!("the machine is busy ({signs}): end other programs and try again"),
-        None => "are the ports joined?".to_owned(),
+        None => "nothing arrived: are the ports cabled, to each other or to a device that forwards?".to_owned(),
     };
     format!("{NO_CEILING}: {cause}")
 }
@@ -92,6 +92,8 @@ mod tests {
         assert!(busy.ends_with(
             ": the machine is busy (the load average is 9.00 on 2 processors): end other programs and try again"
         ));
-        assert!(nothing_came_back(None).ends_with("without loss: are the ports joined?"));
+        assert!(
+            nothing_came_back(None).starts_with("calibration found no load that the tester carries: nothing arrived")
+        );
     }
 }
